@@ -105,7 +105,8 @@ export interface ChangedLine extends ChangedTime {
   readonly after_share: Share | null;
 }
 
-type NamedFinding = Pick<Finding, 'id' | 'rule' | 'title' | 'speedup' | 'saving_ms'>;
+/** Reports of any version may be compared, so any id is possible. */
+type NamedFinding = Pick<Finding, 'rule' | 'title' | 'speedup' | 'saving_ms'> & { readonly id: string };
 
 export interface ComparedFindings {
   /** Before only, after only. */

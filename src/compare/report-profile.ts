@@ -1,5 +1,6 @@
 import { type Ms, ms, type Share, share } from '../base/units.js';
-import { BOTTLENECKS } from '../diagnosis/verdict/bottleneck.js';
+import { BOTTLENECKS } from '../facts/bottleneck.js';
+import type { Cause, FindingId } from '../facts/causes.js';
 import { TIME_CLASSES, type TimeClass } from '../facts/time-class.js';
 import type { Report, ReportLine, ReportRank, ReportStep } from '../report/report.js';
 import { toolInfo } from '../report/tool-info.js';
@@ -19,8 +20,11 @@ export function profileOfReport(label: string, content: unknown, setup: Setup = 
     schema: 'whyslow/report/1',
     verdict: {
       bottleneck: BOTTLENECKS.find((b) => b === verdict.bottleneck) ?? 'unknown',
-      cause: textOf(verdict.cause),
+      cause: textOf(verdict.cause) as Cause,
       confidence: numberOf(verdict.confidence) ?? 0,
+      label: textOf(verdict.label),
+      headline: textOf(verdict.headline),
+      details: Array.isArray(verdict.details) ? verdict.details.slice(0, MAX_ROWS).map(textOf) : [],
       sentence: textOf(verdict.sentence),
       second: null,
       next: [],
@@ -100,7 +104,7 @@ function sharesOf(value: unknown): Report['time'] {
 
 function findingOf(finding: Fields): Finding {
   return {
-    id: textOf(finding.id),
+    id: textOf(finding.id) as FindingId,
     rule: textOf(finding.rule),
     title: textOf(finding.title),
     cost: 'code',

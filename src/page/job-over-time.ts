@@ -1,4 +1,4 @@
-import type { Diagnosis } from '../diagnosis/diagnosis.js';
+import type { Diagnosis } from '../answers/diagnosis.js';
 import { logOf } from '../ingest/member.js';
 import type { EventLogRun } from '../model/event-log.js';
 import type { JobOverTime } from './page-data.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { bottleneck, confidence, finding, health, problem, ranks } from './finding-schema.js';
+import { bottleneck, cause, confidence, finding, health, problem, ranks } from './finding-schema.js';
 
 /**
  * The report of `whyslow diagnose`, field by field. docs/report.schema.json is made from it, and tests check reports with it.
@@ -13,9 +13,12 @@ const SUM_TOLERANCE = 1e-3;
 
 const verdict = z.strictObject({
   bottleneck,
-  cause: z.string().describe('short id of what causes it, e.g. num-workers-zero'),
+  cause: cause.describe('short id of what causes it, e.g. num-workers-zero'),
   confidence,
-  sentence: z.string().describe('the answer for a person'),
+  label: z.string().describe('the answer in a word or two, e.g. Data-bound, Probably data-bound, Unknown'),
+  headline: z.string().describe('what it rests on: one clause, with its figures'),
+  details: z.array(z.string()).describe('further sentences, without their full stop'),
+  sentence: z.string().describe('label, headline and details, joined'),
   second: bottleneck.nullable().describe('a close runner-up; null where the first stands alone'),
   next: z.array(z.string()).describe('what to do next: when the evidence does not decide, what to capture'),
 });

@@ -1,10 +1,10 @@
+import type { Verdict } from '../answers/kit/claim.js';
 import type { Health } from '../base/check.js';
 import type { Problem } from '../base/problem.js';
 import type { Ms, Seconds, Share, Us } from '../base/units.js';
-import type { Verdict } from '../diagnosis/verdict/verdict.js';
 import type { SharesByClass, TimeClass } from '../facts/time-class.js';
 import type { Finding } from '../rules/kit/finding.js';
-import type { Cause, Pattern } from '../run/lateness/late-ranks.js';
+import type { LateCause, Pattern } from '../run/lateness/late-ranks.js';
 
 /**
  * What `whyslow diagnose` found. report-schema.ts describes every field; a test keeps the two equal. These types do not need
@@ -116,7 +116,7 @@ export interface ReportManyRanks {
 export interface ReportStraggler {
   readonly ranks: readonly number[];
   readonly pattern: Pattern;
-  readonly cause: Cause;
+  readonly cause: LateCause;
   readonly cost_ms: Ms;
   readonly cost_high_ms: Ms | null;
   readonly confidence: number;

@@ -1,5 +1,5 @@
 import { namedRanks } from '../../base/rank-ranges.js';
-import type { StuckCollective } from './stuck-collectives.js';
+import type { StuckCollective } from '../../diagnosis/hang/stuck-collectives.js';
 
 const verb = (ranks: readonly unknown[], one: string, many: string) => (ranks.length === 1 ? one : many);
 

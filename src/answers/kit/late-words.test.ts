@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ns } from '../../base/units.js';
 import type { LateRanks } from '../../run/lateness/late-ranks.js';
-import { CAUSE_WORDS, describeRanks, lateSentence } from './late-ranks.js';
+import { CAUSE_WORDS, describeRanks, lateSentence } from './late-words.js';
 
 const late = (more: Partial<LateRanks>, location: string | null = null) =>
   ({

@@ -1,10 +1,11 @@
 import { namedRanks } from '../../base/rank-ranges.js';
 import { formatMs, type Ns } from '../../base/units.js';
-import type { Cause, LateRanks, Pattern } from '../../run/lateness/late-ranks.js';
-import { slowGpuWords } from './slow-gpu.js';
+import type { LateCause, LateRanks, Pattern } from '../../run/lateness/late-ranks.js';
+import { slowGpuWords } from './clock-words.js';
+import { capitalized } from './words.js';
 
 /** What a late rank spends the extra time on. */
-export const CAUSE_WORDS: Readonly<Record<Cause, string>> = {
+export const CAUSE_WORDS: Readonly<Record<LateCause, string>> = {
   data: 'waiting for input',
   gpu: 'computing',
   compile: 'compiling',
@@ -37,6 +38,10 @@ export function describeRanks({ ranks, location, pattern }: LateRanks): string {
   return namedRanks(ranks);
 }
 
+/** `the delay of rank 5`. */
+export const delayWords = (late: LateRanks): string =>
+  late.ranks.length === 0 ? 'the imbalance' : `the delay of ${describeRanks(late)}`;
+
 /** `0 to 14.7 ms`. */
 const costRange = (least: Ns, most: Ns) =>
   `${(least / 1e6).toFixed(1).replace(/\.0$/, '')} to ${(most / 1e6).toFixed(1)} ms`;
@@ -48,8 +53,7 @@ const HIDDEN_OR_NOT =
 /** One sentence: which ranks are late, how often, what it costs, why. */
 export function lateSentence(late: LateRanks): string {
   const { ranks, pattern, slowGpu } = late;
-  const who = describeRanks(late);
-  const subject = who[0]!.toUpperCase() + who.slice(1);
+  const subject = capitalized(describeRanks(late));
   const { cost: least, mayCost } = late;
   const cost = mayCost === undefined ? `${(least / 1e6).toFixed(1)} ms` : costRange(least, mayCost);
   const unsure = mayCost === undefined ? '' : `. ${HIDDEN_OR_NOT}`;

@@ -1,28 +1,23 @@
 import { largest } from '../../base/statistics.js';
 import { formatWhole } from '../../base/units.js';
-import {
-  GPU_BUSY,
-  HELD_BY,
-  isStarved,
-  powerLimitOf,
-  type Throttle,
-  throttleOf,
-} from '../../telemetry/busy-gpu.js';
+import { GPU_BUSY, isStarved, powerLimitOf, type Throttle, throttleOf } from '../../telemetry/busy-gpu.js';
 import type { GpuState } from '../../telemetry/gpu-state.js';
-import type { Activity } from '../activity/activity.js';
-import { GPU_WAITS } from '../activity/thresholds.js';
+import type { Activity } from '../../triage/activity/activity.js';
+import { GPU_WAITS } from '../../triage/activity/thresholds.js';
+import { heldClock, holderOf } from '../kit/clock-words.js';
+import { hedged, labelOf, words } from '../kit/words.js';
+import type { LiveClaim } from './claim.js';
 import { measured, withTrace } from './next.js';
-import type { TriageVerdict } from './verdict.js';
 import { gpuWords, mainWords, percent } from './words.js';
 
 /** A GPU that is busy all the time: at its clock, throttled, or busy without doing much (T2). */
-export function judgeBusyGpu(activity: Activity): TriageVerdict | null {
+export function judgeBusyGpu(activity: Activity): LiveClaim | null {
   const { gpu, usesGpu } = activity;
   if (gpu === null || !usesGpu || gpu.utilization < GPU_BUSY) return null;
   const throttled = gpu.states.find((s) => throttleOf(s) !== null);
-  if (throttled) return throttledVerdict(activity, throttled, throttleOf(throttled)!);
+  if (throttled) return throttledClaim(activity, throttled, throttleOf(throttled)!);
   const starved = gpu.states.find(isStarved);
-  if (starved) return starvedVerdict(activity, starved);
+  if (starved) return starvedClaim(activity, starved);
   const ranks = activity.trainers.length;
   // Another job may be the one that keeps it busy.
   const isOther = !gpu.areKnown && gpu.states.length > 1;
@@ -30,7 +25,10 @@ export function judgeBusyGpu(activity: Activity): TriageVerdict | null {
     bottleneck: 'gpu',
     cause: 'gpu-bound',
     confidence: isOther ? 0.6 : ranks > 1 ? 0.75 : 0.9,
-    sentence: `GPU-bound: the GPU is busy ${formatWhole(gpu.utilization)}% of the time, with clock and power to match`,
+    words: words(
+      labelOf('gpu'),
+      `the GPU is busy ${formatWhole(gpu.utilization)}% of the time, with clock and power to match`,
+    ),
     evidence: [gpuWords(activity), mainWords(activity)],
     advice:
       'Input and host keep up. What is left are the kernels: 16 bit, TF32, fused attention, torch.compile, a larger batch.' +
@@ -39,36 +37,35 @@ export function judgeBusyGpu(activity: Activity): TriageVerdict | null {
   };
 }
 
-/** A GPU that is busy for the larger part, where nothing else was found to hold it up. */
-export function judgeMostlyBusyGpu(activity: Activity): TriageVerdict | null {
+/** A GPU that is busy for the larger part, if nothing else was found to hold it up. */
+export function judgeMostlyBusyGpu(activity: Activity): LiveClaim | null {
   const { gpu, usesGpu } = activity;
   if (gpu === null || !usesGpu || gpu.utilization < GPU_WAITS) return null;
   return {
     bottleneck: 'gpu',
     cause: 'gpu-bound',
     confidence: 0.5,
-    sentence: `Mostly GPU-bound: the GPU is busy ${formatWhole(gpu.utilization)}% of the time, and nothing else is the clear limit`,
+    words: words(
+      hedged('Mostly', 'gpu'),
+      `the GPU is busy ${formatWhole(gpu.utilization)}% of the time, and nothing else is the clear limit`,
+    ),
     evidence: [gpuWords(activity), mainWords(activity)],
     advice: 'Measure the job to see what the GPU waits for in the rest of the time.',
     next: [measured(activity)],
   };
 }
 
-function throttledVerdict(
-  activity: Activity,
-  gpu: GpuState,
-  { limit, clock, maximum }: Throttle,
-): TriageVerdict {
-  const by = limit === null ? 'something' : HELD_BY[limit.by];
+function throttledClaim(activity: Activity, gpu: GpuState, throttle: Throttle): LiveClaim {
+  const { limit } = throttle;
   const hot = gpu.temperature === null ? '' : `, up to ${formatWhole(gpu.temperature)} °C`;
   return {
     bottleneck: 'gpu',
     cause: 'throttle',
     confidence: limit === null ? 0.7 : 0.85,
-    sentence: `GPU-bound and throttled: ${by} holds the clock at ${formatWhole(clock)} of ${formatWhole(maximum)} MHz`,
+    words: words(labelOf('gpu', ' and throttled'), heldClock(throttle, 'the clock')),
     evidence: [
       gpuWords(activity) + hot,
-      ...(limit === null ? [] : [`held down by ${by} in ${percent(limit.share)} of busy time`]),
+      ...(limit === null ? [] : [`held down by ${holderOf(limit)} in ${percent(limit.share)} of busy time`]),
     ],
     advice:
       'Utilization does not show it: the kernels run, but slowly. Cool the GPU, raise its power limit or unlock its clocks, or leave it out.',
@@ -76,14 +73,17 @@ function throttledVerdict(
   };
 }
 
-function starvedVerdict(activity: Activity, gpu: GpuState): TriageVerdict {
+function starvedClaim(activity: Activity, gpu: GpuState): LiveClaim {
   const power = `${formatWhole(gpu.power!)} of ${formatWhole(powerLimitOf(gpu)!)} W`;
   const several = activity.trainers.length > 1;
   return {
     bottleneck: 'unknown',
     cause: 'starved',
     confidence: 0.6,
-    sentence: `“${formatWhole(largest([gpu.utilization!, 0]))}% busy” misleads: the GPU draws only ${power}, so it does little`,
+    words: words(
+      `“${formatWhole(largest([gpu.utilization!, 0]))}% busy” misleads`,
+      `the GPU draws only ${power}, so it does little`,
+    ),
     evidence: [gpuWords(activity), mainWords(activity)],
     advice: several
       ? 'A collective that waits for another rank counts as busy, and so does a trickle of small kernels. Look where the ranks are, or record a trace.'

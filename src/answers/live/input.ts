@@ -2,10 +2,11 @@ import { largest, mean } from '../../base/statistics.js';
 import { formatCount } from '../../base/units.js';
 import type { ProcessActivity } from '../../telemetry/processes/process-activity.js';
 import { MOSTLY_WAITS, PEGGED, READS, WAITS_FOR_IO } from '../../telemetry/processes/thresholds.js';
-import type { Activity } from '../activity/activity.js';
-import { GPU_WAITS } from '../activity/thresholds.js';
+import type { Activity } from '../../triage/activity/activity.js';
+import { GPU_WAITS } from '../../triage/activity/thresholds.js';
+import { labelOf, words } from '../kit/words.js';
+import type { LiveClaim } from './claim.js';
 import { measured, withStacks } from './next.js';
-import type { TriageVerdict } from './verdict.js';
 import {
   cpuWords,
   gpuWords,
@@ -19,7 +20,7 @@ import {
 } from './words.js';
 
 /** DataLoader workers that cannot keep up: for want of CPU, or of data (T8). */
-export function judgeWorkers(activity: Activity): TriageVerdict | null {
+export function judgeWorkers(activity: Activity): LiveClaim | null {
   const { workers, trainers, workerCount, workersSeen } = activity;
   // A training thread that never waits, but for its own backward pass, is not held up by its input.
   if (mean(trainers.map((t) => t.mainWants + t.backwardCpu)) >= PEGGED) return null;
@@ -39,7 +40,7 @@ export function judgeWorkers(activity: Activity): TriageVerdict | null {
 }
 
 /** A job without workers whose training thread waits for data. */
-export function judgeReadingInMain(activity: Activity): TriageVerdict | null {
+export function judgeReadingInMain(activity: Activity): LiveClaim | null {
   const { workers, trainers, receiveRate } = activity;
   if (workers.length > 0 || mean(trainers.map((t) => t.mainWants)) >= MOSTLY_WAITS) return null;
   const disk = mean(trainers.map((t) => t.waits.disk));
@@ -65,13 +66,16 @@ function certainty({ gpu, usesGpu }: Activity, most: number): number {
 /** Workers seen, for each that was there at one time, from which they are started anew (T5). */
 const RESTARTS = 1.9;
 
-function restarted(activity: Activity): TriageVerdict {
+function restarted(activity: Activity): LiveClaim {
   const { workerCount, workersSeen, seconds } = activity;
   return {
     bottleneck: 'data',
     cause: 'workers-restarted',
     confidence: certainty(activity, 0.8),
-    sentence: `Data-bound: DataLoader workers are started again and again, ${workersSeen} in ${seconds.toFixed(0)} s for ${workerCount} at a time`,
+    words: words(
+      labelOf('data'),
+      `DataLoader workers are started again and again, ${workersSeen} in ${seconds.toFixed(0)} s for ${workerCount} at a time`,
+    ),
     evidence: [gpuOrMain(activity), mainWords(activity)],
     advice:
       'Each epoch forks its workers anew and waits for the first batch: DataLoader(persistent_workers=True) keeps them (T5).',
@@ -79,7 +83,7 @@ function restarted(activity: Activity): TriageVerdict {
   };
 }
 
-function byTransforms(activity: Activity, pegged: number, confidence: number): TriageVerdict {
+function byTransforms(activity: Activity, pegged: number, confidence: number): LiveClaim {
   const { workers, cpus } = activity;
   const useful = Math.floor(cpus) - 1;
   const isFull = workers.length >= useful;
@@ -87,7 +91,10 @@ function byTransforms(activity: Activity, pegged: number, confidence: number): T
     bottleneck: 'data',
     cause: 'data-cpu',
     confidence,
-    sentence: `Data-bound by transforms: ${pegged} of ${formatCount(workers.length, 'DataLoader worker')} ${pegged === 1 ? 'is' : 'are'} pegged while training waits`,
+    words: words(
+      labelOf('data', ' by transforms'),
+      `${pegged} of ${formatCount(workers.length, 'DataLoader worker')} ${pegged === 1 ? 'is' : 'are'} pegged while training waits`,
+    ),
     evidence: [gpuOrMain(activity), workerWords(activity), mainWords(activity), cpuWords(activity)],
     advice: isFull
       ? 'There is no CPU for more workers. Do the heavy transforms on the GPU (torchvision.transforms.v2, kornia, DALI), or once, ahead of training.'
@@ -96,20 +103,19 @@ function byTransforms(activity: Activity, pegged: number, confidence: number): T
   };
 }
 
-function byReading(
-  activity: Activity,
-  readers: readonly ProcessActivity[],
-  confidence: number,
-): TriageVerdict {
+function byReading(activity: Activity, readers: readonly ProcessActivity[], confidence: number): LiveClaim {
   const inMain = activity.workers.length === 0;
   const received = activity.receiveRate ?? 0;
   return {
     bottleneck: 'data',
     cause: 'data-io',
     confidence,
-    sentence: inMain
-      ? 'Data-bound by reading: the training thread loads the data itself and mostly waits for it'
-      : `Data-bound by reading: ${formatCount(readers.length, 'DataLoader worker')} mostly ${readers.length === 1 ? 'waits' : 'wait'} for data`,
+    words: words(
+      labelOf('data', ' by reading'),
+      inMain
+        ? 'the training thread loads the data itself and mostly waits for it'
+        : `${formatCount(readers.length, 'DataLoader worker')} mostly ${readers.length === 1 ? 'waits' : 'wait'} for data`,
+    ),
     evidence: [
       gpuOrMain(activity),
       inMain ? mainWords(activity) : workerWords(activity),

@@ -8,14 +8,15 @@ import {
   SWAPS,
   THREADS_PER_CPU,
 } from '../../telemetry/processes/thresholds.js';
-import type { Activity } from '../activity/activity.js';
-import { COMPILES, GPU_WAITS, QUOTA_USED_UP } from '../activity/thresholds.js';
+import type { Activity } from '../../triage/activity/activity.js';
+import { COMPILES, GPU_WAITS, QUOTA_USED_UP } from '../../triage/activity/thresholds.js';
+import { words } from '../kit/words.js';
+import type { LiveClaim } from './claim.js';
 import { commandOf, measured, withStacks } from './next.js';
-import type { TriageVerdict } from './verdict.js';
 import { cores, cpuWords, gpuWords, mainWords, percent, rate, sum } from './words.js';
 
 /** Nothing here trains. */
-export function judgeNotTraining({ trainers, recording, gpu }: Activity): TriageVerdict | null {
+export function judgeNotTraining({ trainers, recording, gpu }: Activity): LiveClaim | null {
   if (trainers.length > 0) return null;
   const named = recording.machine.pid;
   const busy = gpu !== null && gpu.utilization >= GPU_WAITS;
@@ -23,10 +24,12 @@ export function judgeNotTraining({ trainers, recording, gpu }: Activity): Triage
     bottleneck: 'unknown',
     cause: 'not-training',
     confidence: 1,
-    sentence:
+    words: words(
+      'Not training',
       named === null
-        ? 'Not training: no Python process here has loaded torch'
-        : `Not training: process ${named} and those below it have not loaded torch`,
+        ? 'no Python process here has loaded torch'
+        : `process ${named} and those below it have not loaded torch`,
+    ),
     evidence: [
       ...(recording.machine.hidden > 0
         ? [
@@ -41,7 +44,7 @@ export function judgeNotTraining({ trainers, recording, gpu }: Activity): Triage
 }
 
 /** Memory is short: pages are read back from disk instead of training. */
-export function judgeMemory(activity: Activity): TriageVerdict | null {
+export function judgeMemory(activity: Activity): LiveClaim | null {
   const { memoryPressure, swapRate, trainers, workers } = activity;
   const swaps = (swapRate ?? 0) >= SWAPS;
   if (!swaps && (memoryPressure ?? 0) < MEMORY_STALL) return null;
@@ -55,7 +58,7 @@ export function judgeMemory(activity: Activity): TriageVerdict | null {
     bottleneck: 'host',
     cause: 'memory',
     confidence: 0.8,
-    sentence: 'Short of memory: the job waits for pages that were swapped out or evicted',
+    words: words('Short of memory', 'the job waits for pages that were swapped out or evicted'),
     evidence: [...evidence, gpuWords(activity)],
     advice:
       'Use fewer DataLoader workers or a smaller prefetch_factor, keep large objects out of the dataset, or get more memory.',
@@ -64,7 +67,7 @@ export function judgeMemory(activity: Activity): TriageVerdict | null {
 }
 
 /** More threads than CPUs, which hinder each other (T3). */
-export function judgeThreads(activity: Activity): TriageVerdict | null {
+export function judgeThreads(activity: Activity): LiveClaim | null {
   const { trainers, workers, cpus, quotaUsedUp, runnable } = activity;
   const crowd = [trainers, workers].find((group) => isCrowd(group, cpus));
   if (crowd === undefined) return null;
@@ -81,7 +84,7 @@ export function judgeThreads(activity: Activity): TriageVerdict | null {
     bottleneck: activity.usesGpu ? 'host' : 'compute',
     cause: 'threads',
     confidence: 0.85,
-    sentence: `Too many threads: ${threads} threads compete for ${cpuWords(activity)}`,
+    words: words('Too many threads', `${threads} threads compete for ${cpuWords(activity)}`),
     evidence: [
       `${threads} active threads in ${who}`,
       `they wait for a CPU ${percent(sum(crowd.map((p) => p.delayed)) / sum(crowd.map((p) => p.wants)))} of the time they could run`,
@@ -106,14 +109,14 @@ const isCrowd = (group: readonly ProcessActivity[], cpus: number): boolean =>
   sum(group.map((p) => p.activeThreads)) > THREADS_PER_CPU * cpus;
 
 /** The GPU waits while kernels are compiled. */
-export function judgeCompiling(activity: Activity): TriageVerdict | null {
+export function judgeCompiling(activity: Activity): LiveClaim | null {
   const used = sum(activity.compilers.map((c) => c.cpu));
   if (used < COMPILES || mean(activity.trainers.map((t) => t.mainCpu)) >= PEGGED) return null;
   return {
     bottleneck: 'host',
     cause: 'compile',
     confidence: 0.75,
-    sentence: `Compiling: compilers use ${cores(used)} while training waits`,
+    words: words('Compiling', `compilers use ${cores(used)} while training waits`),
     evidence: [
       formatCount(activity.compilers.length, 'compiler process', 'compiler processes'),
       mainWords(activity),

@@ -1,4 +1,4 @@
-import type { Activity } from '../activity/activity.js';
+import type { Activity } from '../../triage/activity/activity.js';
 
 /** Commands that a user can paste, with the process of this job. */
 

@@ -1,10 +1,11 @@
 import { groupBy } from '../../base/group-by.js';
 import { mean } from '../../base/statistics.js';
-import type { Activity } from '../activity/activity.js';
-import { withFlightRecorder } from '../judges/next.js';
-import type { TriageVerdict } from '../judges/verdict.js';
-import { percent } from '../judges/words.js';
-import type { ProcessStacks } from './stacks.js';
+import type { Activity } from '../../triage/activity/activity.js';
+import type { ProcessStacks } from '../../triage/stacks/stacks.js';
+import { labelOf, words } from '../kit/words.js';
+import type { LiveClaim } from './claim.js';
+import { withFlightRecorder } from './next.js';
+import { percent } from './words.js';
 
 /** Share of samples in a collective: a rank that waits there, and one that is missing. */
 const WAITS_THERE = 0.75;
@@ -13,23 +14,14 @@ const IS_MISSING = 0.25;
 const MOSTLY = 0.6;
 const MAX_NAMED = 8;
 
-/** What stacks add to a verdict from outside: a hang, a missing rank, or what the training thread really does. */
-export function judgeStacks(
-  verdict: TriageVerdict,
-  stacks: readonly ProcessStacks[],
-  activity: Activity,
-): TriageVerdict {
-  if (stacks.length === 0) return verdict;
-  const judged =
-    missingRank(stacks) ??
-    hang(verdict, stacks, activity) ??
-    oddRank(stacks) ??
-    slow(verdict, stacks, activity);
-  // They have just been taken.
-  return { ...judged, next: judged.next.filter((command) => !command.includes('--stacks')) };
+/** A training job's stacks, and what was concluded without them. */
+export interface SeenStacks {
+  readonly stacks: readonly ProcessStacks[];
+  readonly activity: Activity;
+  readonly outside: LiveClaim;
 }
 
-function missingRank(stacks: readonly ProcessStacks[]): TriageVerdict | null {
+export function judgeMissingRank({ stacks }: SeenStacks): LiveClaim | null {
   const waiting = stacks.filter((s) => s.inCollective >= WAITS_THERE);
   const missing = stacks.filter((s) => s.inCollective <= IS_MISSING);
   if (waiting.length === 0 || missing.length === 0 || waiting.length + missing.length < stacks.length)
@@ -41,7 +33,10 @@ function missingRank(stacks: readonly ProcessStacks[]): TriageVerdict | null {
     bottleneck: 'comms',
     cause: 'rank-missing',
     confidence: isHung ? 0.9 : 0.75,
-    sentence: `${isHung ? 'Hung' : 'Waiting'}: ${waiting.length} of ${stacks.length} ranks wait in ${where}; ${named.join('; ')}`,
+    words: words(
+      isHung ? 'Hung' : 'Waiting',
+      `${waiting.length} of ${stacks.length} ranks wait in ${where}; ${named.join('; ')}`,
+    ),
     evidence: stacks.slice(0, MAX_NAMED).map(placeWords),
     advice: isHung
       ? 'All ranks must call the same collectives in the same order. Look at what the missing rank does there.'
@@ -50,21 +45,20 @@ function missingRank(stacks: readonly ProcessStacks[]): TriageVerdict | null {
   };
 }
 
-function hang(
-  verdict: TriageVerdict,
-  stacks: readonly ProcessStacks[],
-  activity: Activity,
-): TriageVerdict | null {
+export function judgeHang({ stacks, activity, outside }: SeenStacks): LiveClaim | null {
   if (!stacks.every((s) => s.isStuck)) return null;
   const all = stacks.every((s) => s.collective !== null);
   return {
     bottleneck: 'unknown',
     cause: 'hung',
     confidence: 0.8,
-    sentence: all
-      ? `Hung: every rank waits in a collective (${[...new Set(stacks.map((s) => s.collective))].join(', ')})`
-      : `Hung: ${stacks[0]!.name} stands still in ${stacks[0]!.place}`,
-    evidence: [...stacks.slice(0, MAX_NAMED).map(placeWords), ...verdict.evidence],
+    words: words(
+      'Hung',
+      all
+        ? `every rank waits in a collective (${[...new Set(stacks.map((s) => s.collective))].join(', ')})`
+        : `${stacks[0]!.name} stands still in ${stacks[0]!.place}`,
+    ),
+    evidence: [...stacks.slice(0, MAX_NAMED).map(placeWords), ...outside.evidence],
     advice: all
       ? 'Ranks that wait in different collectives have called them in a different order; in the same one, a rank on another machine is missing, or the network is.'
       : 'It waits there, and nothing has woken it.',
@@ -79,7 +73,7 @@ function hang(
  * Ranks that all stay in one line but for a few: with NCCL a rank does not wait in the collective but in a later line that
  * needs its result, and spins there.
  */
-function oddRank(stacks: readonly ProcessStacks[]): TriageVerdict | null {
+export function judgeOddRank({ stacks }: SeenStacks): LiveClaim | null {
   const byPlace = [...groupBy(stacks, (s) => s.place)].sort((a, b) => b[1].length - a[1].length);
   const [place, most] = byPlace[0]!;
   const odd = stacks.filter((s) => s.place !== place);
@@ -90,7 +84,10 @@ function oddRank(stacks: readonly ProcessStacks[]): TriageVerdict | null {
     bottleneck: 'comms',
     cause: 'rank-missing',
     confidence: 0.6,
-    sentence: `Hung, or very slow: ${most.length} of ${stacks.length} ranks stay in ${place}; ${named.join('; ')}`,
+    words: words(
+      'Hung, or very slow',
+      `${most.length} of ${stacks.length} ranks stay in ${place}; ${named.join('; ')}`,
+    ),
     evidence: stacks.slice(0, MAX_NAMED).map(placeWords),
     advice: 'The others may wait for it in a collective. Look at what it does there.',
     next: odd.slice(0, 1).map((s) => `py-spy dump --pid ${s.pid}`),
@@ -101,47 +98,53 @@ const LEAST_RANKS = 3;
 const MOST_RANKS = 0.6;
 
 /** Decides between loading and launching, which look alike from outside. */
-function slow(verdict: TriageVerdict, stacks: readonly ProcessStacks[], activity: Activity): TriageVerdict {
-  const evidence = [...stacks.slice(0, MAX_NAMED).map(placeWords), ...verdict.evidence];
+export function judgeWhereItRuns({ stacks, activity, outside }: SeenStacks): LiveClaim {
+  const evidence = [...stacks.slice(0, MAX_NAMED).map(placeWords), ...outside.evidence];
   const share = (of: 'inLoader' | 'inCompiler' | 'inTorch') => mean(stacks.map((s) => s[of]));
   const place = stacks[0]!.place;
   const isOpen =
-    ['launch', 'mixed', 'compute', 'data-cpu', 'idle'].includes(verdict.cause) &&
+    ['launch', 'mixed', 'compute', 'data-cpu', 'idle'].includes(outside.cause) &&
     activity.workers.length === 0;
-  if (!isOpen) return { ...verdict, evidence };
+  if (!isOpen) return { ...outside, evidence };
   if (share('inLoader') >= MOSTLY)
     return {
-      ...verdict,
+      ...outside,
       bottleneck: 'data',
       // A thread that loads and uses no CPU waits for a disk, a network or a store.
-      cause: verdict.cause === 'idle' ? 'data-io' : 'data-cpu',
+      cause: outside.cause === 'idle' ? 'data-io' : 'data-cpu',
       confidence: 0.9,
-      sentence: `Data-bound: the training thread loads data itself ${percent(share('inLoader'))} of the time, in ${place}`,
+      words: words(
+        labelOf('data'),
+        `the training thread loads data itself ${percent(share('inLoader'))} of the time, in ${place}`,
+      ),
       evidence,
       advice:
         'Load in worker processes: DataLoader(num_workers=…, persistent_workers=True, pin_memory=True).',
     };
-  if (!activity.usesGpu) return { ...verdict, evidence };
+  if (!activity.usesGpu) return { ...outside, evidence };
   if (share('inCompiler') >= MOSTLY)
     return {
-      ...verdict,
+      ...outside,
       bottleneck: 'host',
       cause: 'compile',
       confidence: 0.85,
-      sentence: `Host-bound: torch compiles ${percent(share('inCompiler'))} of the time, in ${place}`,
+      words: words(
+        labelOf('host'),
+        `torch compiles ${percent(share('inCompiler'))} of the time, in ${place}`,
+      ),
       evidence,
       advice: 'If it goes on after the first steps, shapes change: pad to a few sizes, or dynamic=True.',
     };
   if (share('inTorch') >= MOSTLY)
     return {
-      ...verdict,
+      ...outside,
       bottleneck: 'host',
       cause: 'launch',
       confidence: 0.85,
-      sentence: `Host-bound: the training thread is pegged in torch calls, most often from ${place}`,
+      words: words(labelOf('host'), `the training thread is pegged in torch calls, most often from ${place}`),
       evidence,
     };
-  return { ...verdict, evidence };
+  return { ...outside, evidence };
 }
 
 function placeWords({

@@ -1,10 +1,11 @@
 import { mean } from '../../base/statistics.js';
 import { isCrowdedOut } from '../../telemetry/processes/job-activity.js';
 import { MOSTLY_WAITS, PEGGED, READS } from '../../telemetry/processes/thresholds.js';
-import type { Activity } from '../activity/activity.js';
-import { BACKWARD_WORKS, IDLE } from '../activity/thresholds.js';
+import type { Activity } from '../../triage/activity/activity.js';
+import { BACKWARD_WORKS, IDLE } from '../../triage/activity/thresholds.js';
+import { labelOf, unknown, words } from '../kit/words.js';
+import type { LiveClaim } from './claim.js';
 import { measured, withNsys, withStacks, withTrace } from './next.js';
-import type { TriageVerdict } from './verdict.js';
 import {
   cores,
   cpuWords,
@@ -22,10 +23,10 @@ const STEADY = 0.2;
 const PAUSES = 0.5;
 
 /**
- * The training thread is pegged and the GPU waits: it launches kernels, or it loads data. Both look alike from outside but
- * for two signs. A loop that launches keeps the backward thread busy and the GPU steadily so. A loop that loads does neither.
+ * The training thread is pegged and the GPU waits: it launches kernels, or it loads data. From outside, only two signs
+ * differ. A loop that launches keeps the backward thread busy and the GPU steadily so. A loop that loads does neither.
  */
-export function judgePeggedThread(activity: Activity): TriageVerdict | null {
+export function judgePeggedThread(activity: Activity): LiveClaim | null {
   const { trainers, workers, gpu, usesGpu, compilers } = activity;
   const main = mean(trainers.map((t) => t.mainCpu));
   const wants = mean(trainers.map((t) => t.mainWants + t.backwardCpu));
@@ -52,42 +53,48 @@ export function judgePeggedThread(activity: Activity): TriageVerdict | null {
   return signs > 0 ? launching(activity, evidence, confidence) : loading(activity, evidence, confidence);
 }
 
-const launching = (activity: Activity, evidence: readonly string[], confidence: number): TriageVerdict => ({
+const launching = (activity: Activity, evidence: readonly string[], confidence: number): LiveClaim => ({
   bottleneck: 'host',
   cause: 'launch',
   confidence,
-  sentence: 'Host-bound: the training thread is pegged and cannot launch work fast enough for the GPU',
+  words: words(
+    labelOf('host'),
+    'the training thread is pegged and cannot launch work fast enough for the GPU',
+  ),
   evidence,
   advice:
     'The GPU waits for Python and launches. Larger batches, torch.compile(mode="reduce-overhead"), fused optimizers and fewer .item() calls help; faster kernels do not.',
   next: [withTrace(activity), withStacks(activity), withNsys(activity)],
 });
 
-const loading = (activity: Activity, evidence: readonly string[], confidence: number): TriageVerdict => ({
+const loading = (activity: Activity, evidence: readonly string[], confidence: number): LiveClaim => ({
   bottleneck: 'data',
   cause: 'data-cpu',
   confidence,
-  sentence:
-    'Data-bound by transforms: the training thread is pegged, but hardly launches work; it seems to prepare data itself',
+  words: words(
+    labelOf('data', ' by transforms'),
+    'the training thread is pegged, but hardly launches work; it seems to prepare data itself',
+  ),
   evidence,
   advice:
     'Load in worker processes: DataLoader(num_workers=…, persistent_workers=True, pin_memory=True). Other Python work in the loop looks the same from outside; stacks show which it is.',
   next: [withStacks(activity), measured(activity)],
 });
 
-const undecided = (activity: Activity, evidence: readonly string[]): TriageVerdict => ({
+const undecided = (activity: Activity, evidence: readonly string[]): LiveClaim => ({
   bottleneck: 'unknown',
   cause: 'mixed',
   confidence: 0.4,
-  sentence:
-    'The training thread is pegged while the GPU waits; from outside it is not clear whether it loads data or launches kernels',
+  words: unknown(
+    'the training thread is pegged while the GPU waits; from outside it is not clear whether it loads data or launches kernels',
+  ),
   evidence,
   advice: 'Stacks show what it does.',
   next: [withStacks(activity), measured(activity)],
 });
 
 /** A job without GPU that computes. */
-export function judgeCompute(activity: Activity): TriageVerdict | null {
+export function judgeCompute(activity: Activity): LiveClaim | null {
   const { trainers, workers, usesGpu, recording, gpu, cpus } = activity;
   const used = sum(trainers.map((t) => t.cpu));
   if (usesGpu || mean(trainers.map((t) => t.mainWants)) < MOSTLY_WAITS) return null;
@@ -100,7 +107,7 @@ export function judgeCompute(activity: Activity): TriageVerdict | null {
     cause: 'compute',
     // Without workers it may as well be loading.
     confidence: workers.length > 0 ? 0.7 : 0.55,
-    sentence: `A CPU job that computes: it uses ${cores(used)} of ${cpuWords(activity)} and no GPU`,
+    words: words('A CPU job that computes', `it uses ${cores(used)} of ${cpuWords(activity)} and no GPU`),
     evidence: [
       mainWords(activity),
       ...(recording.machine.noGpu === null ? [] : [recording.machine.noGpu]),
@@ -117,7 +124,7 @@ export function judgeCompute(activity: Activity): TriageVerdict | null {
 }
 
 /** Neither the GPU nor the CPU does anything: input, a lock, another rank, or a hang. */
-export function judgeIdle(activity: Activity): TriageVerdict | null {
+export function judgeIdle(activity: Activity): LiveClaim | null {
   const { trainers, workers } = activity;
   const used = sum([...trainers, ...workers].map((p) => p.cpu));
   const isIdle = used < IDLE * Math.max(1, trainers.length);
@@ -125,9 +132,9 @@ export function judgeIdle(activity: Activity): TriageVerdict | null {
     bottleneck: 'unknown',
     cause: isIdle ? 'idle' : 'mixed',
     confidence: isIdle ? 0.8 : 0.3,
-    sentence: isIdle
-      ? 'Both idle: the job uses neither GPU nor CPU. It waits for something, or it hangs'
-      : 'No clear limit: neither the GPU nor any thread is busy all the time',
+    words: isIdle
+      ? words('Both idle', 'the job uses neither GPU nor CPU', 'It waits for something, or it hangs')
+      : words('No clear limit', 'neither the GPU nor any thread is busy all the time'),
     evidence: [
       gpuWords(activity),
       `the job uses ${cores(used)} of ${cpuWords(activity)}`,

@@ -1,7 +1,7 @@
 import { largest, mean, smallest } from '../../base/statistics.js';
 import { bytes, formatBytes, formatCount, formatWhole, formatWholePercent, share } from '../../base/units.js';
 import type { ProcessActivity } from '../../telemetry/processes/process-activity.js';
-import type { Activity } from '../activity/activity.js';
+import type { Activity } from '../../triage/activity/activity.js';
 
 /** Evidence in words. */
 

@@ -1,15 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { type DrawnJob, jobView } from '../../../test/helpers/draw-job.js';
-import { decide } from './decide.js';
-import { jobViewOf, withJobPhase } from './job-phase.js';
-import { judge } from './judge.js';
-import { verdictSentence } from './sentence.js';
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
+import { decide } from '../kit/decide.js';
+import { claimOfRank } from '../steps/steps.js';
+import { jobPhaseAnswer } from './job-phase.js';
 
-function decided(drawn: DrawnJob) {
-  const view = jobView(drawn);
-  const decision = withJobPhase(decide([{ view, verdict: judge(view) }], null), jobViewOf([view]));
-  return { ...decision, sentence: verdictSentence(decision) };
-}
+const answered = (view: RankView) =>
+  decide({ views: [view] }, [jobPhaseAnswer, () => claimOfRank(view)]).verdict;
+const decided = (drawn: DrawnJob) => answered(jobView(drawn));
 
 describe('a phase of the job', () => {
   it('is the answer if it takes more than anything in the steps', () => {
@@ -21,7 +19,7 @@ describe('a phase of the job', () => {
       second: null,
     });
     expect(decision.sentence).toMatch(
-      /^67% of the job’s time after start-up is saving checkpoints\. Its training steps are compute-bound: .* 90% of every training step$/,
+      /^Outside training: 67% of the job’s time after start-up is saving checkpoints\. Its training steps are compute-bound: .* 90% of every training step$/,
     );
   });
 
@@ -40,12 +38,12 @@ describe('a phase of the job', () => {
     expect(decided({ phases: once, startUpMs: 60_000, endMs: 9000 }).bottleneck).toBe('compute');
   });
 
-  it('is told as a rollout where iterations are known to begin with one', () => {
+  it('is called a rollout if iterations are known to begin with one', () => {
     const view = jobView({ step: (at) => [`no_grad 8 +${at} host`, `backward 1 +${at + 8} host`] });
     const sentence = (rollout: boolean) => {
       const iteration = { optimizerSteps: 4, optimizers: 1, backwardPasses: 4, varies: false, rollout };
       const known = { ...view, job: { ...view.job!, iteration } };
-      return withJobPhase(decide([{ view: known, verdict: judge(known) }], null), known).sentence;
+      return answered(known).sentence;
     };
     expect(sentence(true)).toMatch(/is collecting data \(/);
     expect(sentence(false)).toMatch(/a rollout or a validation/);
@@ -56,7 +54,7 @@ describe('a phase of the job', () => {
     expect(decision).toMatchObject({
       bottleneck: 'host',
       cause: 'rollout-time',
-      sentence: '80% of the job’s time is “rollout”',
+      sentence: 'Host-bound: 80% of the job’s time is “rollout”',
     });
   });
 });

@@ -1,23 +1,18 @@
 import { largest } from '../../base/statistics.js';
 import { formatWholePercent, share } from '../../base/units.js';
+import type { Observed } from '../../diagnosis/observe.js';
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
+import { wholeStep } from '../../diagnosis/ranks/whole-step.js';
+import { jobCause } from '../../facts/causes.js';
 import { type JobPhase, type JobTime, recurring } from '../../facts/job-time.js';
-import type { RankView } from '../ranks/rank-view.js';
-import { wholeStep } from '../ranks/whole-step.js';
-import { type Decision, decide } from './decide.js';
-import { judge } from './judge.js';
-import { mainSentence } from './sentence.js';
-import { sharesOf, type VerdictClass } from './shares.js';
-
-/** Ends the cause of a verdict that names a phase of the job; its finding has the same id. */
-const SUFFIX = '-time';
-export const jobCause = (phase: string): string => `${phase}${SUFFIX}`;
-export const isJobCause = (cause: string): boolean => cause.endsWith(SUFFIX);
+import type { Claim, Words } from '../kit/claim.js';
+import { insideSentence, labelOf, words } from '../kit/words.js';
+import { CLOSE, sharesOf, type VerdictClass } from '../steps/shares.js';
+import { claimOfRank } from '../steps/steps.js';
 
 /** Wall time was measured, not estimated. Phases that were sampled are a little less certain. */
 const MEASURED = 0.95;
 const SAMPLED = 0.85;
-/** A runner-up within this factor is named too, as for classes of the step. */
-const CLOSE = 1.5;
 
 const DOING: Readonly<Record<string, string>> = {
   checkpoint: 'saving checkpoints',
@@ -43,28 +38,29 @@ export function jobViewOf(views: readonly RankView[]): RankView | null {
 }
 
 /** If one phase of the job takes more than anything that steps are made of, it is the answer. */
-export function withJobPhase(decision: Decision, view: RankView | null): Decision {
+export function jobPhaseAnswer({ views }: Pick<Observed, 'views'>): Claim | null {
+  const view = jobViewOf(views);
   const job = view?.job;
-  if (!view || !job) return decision;
+  if (!view || !job) return null;
   const own = job.phases.filter((p) => p.own);
   const [phase] = [...recurring(job), ...own].sort((a, b) => b.ns - a.ns);
   const rest = classesOf(view, own);
-  if (!phase || phase.ns / job.steps <= largest(Object.values(rest))) return decision;
+  if (!phase || phase.ns / job.steps <= largest(Object.values(rest))) return null;
   // Of this rank alone: others that wait for it are held up by the phase, not by communication.
-  const steps = decide([{ view, verdict: judge(view) }], null);
+  const steps = claimOfRank(view);
   const before = steps.bottleneck;
   const bottleneck = phase.own && before !== 'unknown' ? before : 'host';
   const answer = rest[before === 'compute' ? 'gpu' : (before as VerdictClass)] ?? 0;
   const isClose = before !== bottleneck && answer * CLOSE * job.steps >= phase.ns;
   return {
-    ...decision,
     view,
     bottleneck,
     second: isClose && before !== 'unknown' ? before : null,
     confidence: phase.own ? SAMPLED : MEASURED,
     cause: jobCause(phase.name),
-    doubts: [],
-    sentence: sentenceOf(phase, job, steps),
+    words: phase.own
+      ? words(labelOf(bottleneck), partOf(phase, job))
+      : words('Outside training', partOf(phase, job), ...inSteps(steps)),
   };
 }
 
@@ -83,14 +79,18 @@ function classesOf(view: RankView, own: readonly JobPhase[]): Record<VerdictClas
 /** Short trials are mostly start-up, which says nothing about a long job. */
 const SHORT_START_UP = 0.05;
 
-function sentenceOf(phase: JobPhase, job: JobTime, inSteps: Decision): string {
+/** `62% of the job’s time after start-up is evaluation`. */
+function partOf(phase: JobPhase, job: JobTime): string {
   const repeated = job.phases.filter((p) => p.recurs);
   const loop = repeated.reduce<number>((sum, p) => sum + p.ns, job.training);
   const when = loop < (1 - SHORT_START_UP) * job.wall ? ' after start-up' : '';
   const isRollout = phase.name === 'no_grad' && job.iteration?.rollout === true;
   const doing = isRollout ? ROLLOUT : (DOING[phase.name] ?? `“${phase.name}”`);
-  const part = `${formatWholePercent(share(phase.ns / loop))} of the job’s time${when} is ${doing}`;
-  if (phase.own || inSteps.bottleneck === 'unknown') return part;
-  const steps = mainSentence(inSteps).replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
-  return `${part}. Its training steps are ${steps}`;
+  return `${formatWholePercent(share(phase.ns / loop))} of the job’s time${when} is ${doing}`;
+}
+
+/** What limits the steps next to it. */
+function inSteps({ bottleneck, words: { label, headline, details } }: Claim): Words['details'] {
+  if (bottleneck === 'unknown') return [];
+  return [`Its training steps are ${insideSentence(label)}: ${headline}`, ...details];
 }

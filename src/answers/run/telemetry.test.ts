@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { RunInputs } from '../../ingest/read-run.js';
 import { TelemetryStreamReader } from '../../readers/dmon/telemetry-stream-reader.js';
 import { seriesOf } from '../../telemetry/gpu-series.js';
 import { summarizeTelemetry } from '../../telemetry/gpu-state.js';
-import { telemetryVerdict } from './telemetry-verdict.js';
+import { decide } from '../kit/decide.js';
+import { telemetryAnswer } from './telemetry.js';
 
 const HEAD = '# gpu pwr gtemp mtemp sm mem mclk pclk pviol tviol\n# Idx W C C % % MHz MHz % bool\n';
 const QUERY =
@@ -18,7 +18,8 @@ function judge(...logs: string[]) {
     const { telemetry } = read;
     return { kind: 'dmon', gpus: summarizeTelemetry(telemetry), series: seriesOf(telemetry) };
   });
-  return telemetryVerdict({ beside } as unknown as RunInputs);
+  const seen = { inputs: { beside } } as unknown as Parameters<typeof telemetryAnswer>[0];
+  return telemetryAnswer(seen) && decide(seen, [telemetryAnswer]).verdict;
 }
 /** One GPU, a sample for each number: percent busy. */
 const dmon = (busy: readonly number[], watts = 300, clock = 1900, powerViolation = 0, heat = 0, gpu = 0) =>

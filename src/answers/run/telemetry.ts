@@ -1,10 +1,10 @@
 import { mean } from '../../base/statistics.js';
 import { formatWhole } from '../../base/units.js';
-import type { RunInputs } from '../../ingest/read-run.js';
+import type { Observed } from '../../diagnosis/observe.js';
+import type { Cause } from '../../facts/causes.js';
 import {
   GPU_BUSY,
   GPU_WORKS,
-  HELD_BY,
   isStarved,
   powerLimitOf,
   type Throttle,
@@ -12,13 +12,21 @@ import {
 } from '../../telemetry/busy-gpu.js';
 import type { GpuState } from '../../telemetry/gpu-state.js';
 import { LEAST_LIMITED } from '../../telemetry/slow-gpu.js';
-import type { Verdict } from './verdict.js';
+import type { Claim, Words } from '../kit/claim.js';
+import { heldClock } from '../kit/clock-words.js';
+import { labelOf, unknown, words } from '../kit/words.js';
+import { MEASURE } from './next.js';
+
+/** Only the files next to traces and logs. */
+interface Seen {
+  readonly inputs: Pick<Observed['inputs'], 'beside'>;
+}
 
 /**
- * The answer for a job of which only the output of nvidia-smi or rocm-smi exists (T1–T3). It tells whether the GPU is busy,
- * and whether its clock and power fit that; not what it waits for. Null: there is none, or it does not have utilization.
+ * The answer when only the output of nvidia-smi or rocm-smi exists (T1–T3). It shows whether the GPU is busy, and whether
+ * its clock and power fit that, but not what it waits for. Null: there is none, or it does not have utilization.
  */
-export function telemetryVerdict({ beside }: Pick<RunInputs, 'beside'>): Verdict | null {
+export function telemetryAnswer({ inputs: { beside } }: Seen): Claim | null {
   const measured = beside.flatMap((m) =>
     m.kind === 'dmon'
       ? m.gpus.flatMap((gpu, i) => {
@@ -57,66 +65,62 @@ const isFed = (gpu: GpuState) =>
   (powerLimitOf(gpu) !== null && gpu.power !== null) || (gpu.powerCap ?? 0) >= LEAST_LIMITED;
 
 const WATCH = 'watch the job while it runs, on its machine: whyslow triage';
-export const MEASURE = 'measure it from start to end: whyslow run -- python train.py';
 const QUERY =
   'record power and clock with their limits: nvidia-smi --query-gpu=timestamp,index,name,utilization.gpu,clocks.sm,clocks.max.sm,power.draw,power.limit --format=csv -l 1 > gpus.csv';
 
-/** No answer, but a sentence on what was seen, and what gives one. */
-export const unknown = (cause: string, sentence: string, next: readonly string[]): Verdict => ({
+/** No answer, but what was seen, and what gives one. */
+const open = (cause: Cause, said: Words, next: readonly string[]): Claim => ({
   bottleneck: 'unknown',
   cause,
   confidence: 0.4,
-  sentence: `Unknown: ${sentence}`,
-  second: null,
+  words: said,
   next,
 });
 
-const waiting = (isBusy: string): Verdict =>
-  unknown('gpu-waits', `${isBusy}. For the rest it waits, and telemetry does not show for what`, [
+const waiting = (isBusy: string): Claim =>
+  open('gpu-waits', unknown(isBusy, 'For the rest it waits, and telemetry does not show for what'), [
     WATCH,
     MEASURE,
   ]);
 
 /** Without the power limit, a trickle of small kernels looks the same (T2). */
-const busyAtMost = (isBusy: string): Verdict =>
-  unknown(
+const busyAtMost = (isBusy: string): Claim =>
+  open(
     'gpu-busy',
-    `${isBusy}, but a trickle of small kernels counts as busy too, and the power limit is not known (best guess: gpu)`,
+    unknown(
+      `${isBusy}, but a trickle of small kernels counts as busy too, and the power limit is not known (best guess: gpu)`,
+    ),
     [QUERY, WATCH],
   );
 
-function starving(isBusy: string, gpu: GpuState): Verdict {
+function starving(isBusy: string, gpu: GpuState): Claim {
   const power = `${formatWhole(gpu.power!)} of ${formatWhole(powerLimitOf(gpu)!)} W`;
-  return unknown(
+  return open(
     'busy-but-starved',
-    `${isBusy} and draws only ${power}: small kernels, or waits in collectives, count as busy`,
+    unknown(`${isBusy} and draws only ${power}: small kernels, or waits in collectives, count as busy`),
     [WATCH, MEASURE],
   );
 }
 
-function fed(isBusy: string, gpus: readonly GpuState[]): Verdict {
+function fed(isBusy: string, gpus: readonly GpuState[]): Claim {
   const watts = gpus.flatMap((gpu) => gpu.power ?? []);
   const power = watts.length > 0 ? `, at ${formatWhole(mean(watts))} W` : '';
   return {
     bottleneck: 'gpu',
     cause: 'gpu-busy',
     confidence: 0.65,
-    sentence: `GPU-bound, as far as telemetry shows: ${isBusy}${power}`,
-    second: null,
-    next: [`see which kernels take the time: ${MEASURE.slice(MEASURE.indexOf('whyslow'))}`],
+    words: words(labelOf('gpu', ', as far as telemetry shows'), `${isBusy}${power}`),
+    next: ['see which kernels take the time: whyslow run -- python train.py'],
   };
 }
 
-function throttled(gpu: GpuState, { limit, clock, maximum }: Throttle): Verdict {
-  const by = limit ? HELD_BY[limit.by] : 'something';
-  const of = maximum > clock ? ` of ${formatWhole(maximum)}` : '';
+function throttled(gpu: GpuState, throttle: Throttle): Claim {
   const which = gpu.index === null ? 'the GPU' : `GPU ${gpu.index}`;
   return {
     bottleneck: 'gpu',
     cause: 'gpu-throttled',
-    confidence: limit ? 0.75 : 0.6,
-    sentence: `GPU-bound and throttled: ${by} holds the clock of ${which} at ${formatWhole(clock)}${of} MHz`,
-    second: null,
+    confidence: throttle.limit ? 0.75 : 0.6,
+    words: words(labelOf('gpu', ' and throttled'), heldClock(throttle, `the clock of ${which}`)),
     next: [
       'see what holds the clock down: nvidia-smi -q -d PERFORMANCE,CLOCK,POWER,TEMPERATURE',
       'cool the GPU, raise its power limit, unlock its clocks, or leave it out',

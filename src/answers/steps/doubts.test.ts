@@ -4,10 +4,11 @@ import { steps } from '../../../test/helpers/draw-trace.js';
 import { PHASES } from '../../../test/helpers/logged-view.js';
 import { found } from '../../base/check.js';
 import { ns, share } from '../../base/units.js';
+import type { LogView, TraceView } from '../../diagnosis/ranks/rank-view.js';
+import { MAY_BE_HIDDEN } from '../../facts/note-codes.js';
 import type { PhaseKnowledge } from '../../facts/rank-facts.js';
 import type { LoaderQueue } from '../../traces/detail/loader-queue.js';
-import type { LogView, TraceView } from '../ranks/rank-view.js';
-import { applyDoubts, DOUBT_CHECKS, type DoubtId, MAY_BE_HIDDEN } from './doubts.js';
+import { applyDoubts, captureNext, DOUBT_CHECKS, type DoubtId, healthDoubt } from './doubts.js';
 import { type Judgment, judgmentOf } from './shares.js';
 
 /** Eight steps of 100 ms, 60 of them waiting for input. */
@@ -179,5 +180,36 @@ describe('doubts', () => {
     expect(confidence).toBe(0.6);
     expect(doubts.map((d) => d.id)).toEqual(['log-hides-idle']);
     expect(applyDoubts(withSteps({ count: 1, irregular: true }), 0.9).confidence).toBe(0.75);
+  });
+});
+
+describe('what settles a doubt', () => {
+  const settles = (id: DoubtId, view: TraceView = VIEW) => {
+    const { settledBy = null } = DOUBT_CHECKS.find((check) => check.id === id) as {
+      settledBy?: string | ((view: TraceView) => string);
+    };
+    return typeof settledBy === 'function' ? settledBy(view) : settledBy;
+  };
+
+  it.each<[DoubtId, RegExp]>([
+    ['profiler-cost', /event log/],
+    ['filled-queue', /event log/],
+    ['emptying-queue', /event log/],
+    ['trace-differs', /^record a longer window.*--trace-active 20/],
+    ['unseen-gpu', /^record with ProfilerActivity\.CPU and ProfilerActivity\.CUDA; .*attached$/],
+    ['short-run', /at least 20 steps/],
+    ['untold-copies', /export_chrome_trace/],
+    ['unexplained-idle', /^record with Nsight Systems/],
+  ])('of %s is known', (id, words) => expect(settles(id)).toMatch(words));
+
+  it('is a look at the stacks of a job without GPU work', () => {
+    const onCpu = { ...VIEW, facts: { ...VIEW.facts, hasGpuWork: false } };
+    expect(settles('unexplained-idle', onCpu)).toMatch(/^look at its stacks/);
+  });
+
+  it('of a file that was cut is a whole one, before anything else', () => {
+    const cut = healthDoubt({ code: 'lost-calls', message: 'cut' });
+    expect(cut).toMatchObject({ id: 'cut-file', text: 'cut', comesFirst: true });
+    expect(captureNext(VIEW, [...applyDoubts(TRUSTED, 1).doubts, cut])).toEqual([cut.settledBy]);
   });
 });

@@ -1,15 +1,12 @@
+import type { HealthProblem } from '../../base/check.js';
 import { ns, share } from '../../base/units.js';
+import { phasesOf, type RankView, stepsOf } from '../../diagnosis/ranks/rank-view.js';
+import { unseenGpu } from '../../diagnosis/ranks/unseen-gpu.js';
+import { MAY_BE_HIDDEN, PROFILER_LEFT_ON } from '../../facts/note-codes.js';
 import { sumOfClasses } from '../../facts/time-class.js';
-import { phasesOf, type RankView, stepsOf } from '../ranks/rank-view.js';
-import { unseenGpu } from '../ranks/unseen-gpu.js';
+import type { Doubt } from '../kit/claim.js';
 import { emptyingQueue, mayHideSlowWorkers } from './prefetch-queue.js';
 import { bestClass, type Judgment, type Shares, sharesOf, type VerdictClass } from './shares.js';
-
-/** A reason to trust a verdict less. */
-export interface Doubt {
-  readonly id: DoubtId;
-  readonly text: string;
-}
 
 /** `by`: the confidence drops by this much. `atMost`: it cannot be higher than this. */
 interface Effect {
@@ -20,6 +17,10 @@ interface Effect {
 interface DoubtCheck {
   readonly id: string;
   readonly text: string;
+  /** What to record or do to settle it, if that depends on nothing else the checks look at. */
+  readonly settledBy?: string | ((view: RankView) => string);
+  /** Until this is settled, nothing else matters. */
+  readonly comesFirst?: true;
   /** Null: no reason to doubt. */
   check(judgment: Judgment): Effect | null;
 }
@@ -36,9 +37,6 @@ const gpuLog = (view: RankView) => {
 const hasNote = ({ notes }: RankView, code: string) => notes.some((note) => note.code === code);
 const isNumber = (value: unknown) => typeof value === 'number';
 
-/** Code of a note: if the delay of a late rank is hidden, another rank sets the pace than it seems. */
-export const MAY_BE_HIDDEN = 'delay-may-be-hidden';
-
 /** No training step is shorter. */
 const SHORTEST_STEP_NS = 10_000;
 
@@ -47,13 +45,19 @@ const computesNothing = (view: RankView) =>
   view.source === 'trace' && !view.dividedBy && !view.facts.hasGpuWork && view.facts.time.compute === 0;
 
 /** A trace shows what happens inside each step. A log of fewer steps than this shows only their warm-up. */
-export const isShortRun = (view: RankView) => view.source === 'log' && view.facts.steps.count < 3;
+const isShortRun = (view: RankView) => view.source === 'log' && view.facts.steps.count < 3;
+
+const BOTH_ACTIVITIES = 'record with ProfilerActivity.CPU and ProfilerActivity.CUDA';
+const SIX_STEPS = 'record at least six steps after warm-up: schedule(wait=5, warmup=3, active=6)';
+const STEP_TIMES = 'add step times without the profiler (an event log)';
 
 /** The checks, in the order in which their effects apply. The amounts are those of docs/method.md, Verdict. */
 export const DOUBT_CHECKS = [
   {
     id: 'unseen-gpu',
     text: 'no GPU work was recorded, although there is a GPU',
+    settledBy: `${BOTH_ACTIVITIES}; if both were on, another profiler (nsys) may have been attached`,
+    comesFirst: true,
     // The host's time says nothing without the GPU's. But a job that is busy in its operators may not use the GPU at all.
     check: ({ view, best }) => {
       const unseen = unseenGpu(view);
@@ -70,6 +74,7 @@ export const DOUBT_CHECKS = [
   {
     id: 'profiler-cost',
     text: "the profiler's own cost decides between two answers",
+    settledBy: STEP_TIMES,
     check: (judgment) => {
       const other = answerAtOtherCost(judgment);
       // A close second is named too, so it matters less which of the two comes first.
@@ -84,6 +89,7 @@ export const DOUBT_CHECKS = [
   {
     id: 'trace-differs',
     text: 'the steps of the trace are not like those of the event log',
+    settledBy: 'record a longer window, so that it is like the run: whyslow run --trace-active 20 -- …',
     check: ({ view }) => when(hasNote(view, 'trace-differs'), by(0.2)),
   },
   {
@@ -108,6 +114,8 @@ export const DOUBT_CHECKS = [
   {
     id: 'short-run',
     text: 'fewer than three steps were recorded after warm-up',
+    settledBy: 'let the job run for at least 20 steps under `whyslow run`',
+    comesFirst: true,
     check: ({ view }) => when(isShortRun(view), atMost(0.45)),
   },
   {
@@ -127,6 +135,7 @@ export const DOUBT_CHECKS = [
   {
     id: 'emptying-queue',
     text: 'the workers delivered fewer batches than the steps used, and the queue was not yet empty when the recording ended',
+    settledBy: STEP_TIMES,
     // Not where steps wait already.
     check: ({ view, best, shares, lateComputing }) =>
       when(
@@ -137,11 +146,13 @@ export const DOUBT_CHECKS = [
   {
     id: 'filled-queue',
     text: 'few steps were recorded: workers may have filled the prefetch queue while the profiler started',
+    settledBy: STEP_TIMES,
     check: ({ view, best }) => when(best !== 'data' && mayHideSlowWorkers(view), atMost(0.75)),
   },
   {
     id: 'untold-copies',
     text: 'the trace does not say in which direction its copies go: they may be input',
+    settledBy: 'export the trace as JSON, which says where copies go: export_chrome_trace("trace.json.gz")',
     check: ({ view, best, shares, lateComputing }) => {
       const untold = untoldCopies(view, shares);
       if (best !== 'gpu' || untold === 0) return null;
@@ -152,6 +163,10 @@ export const DOUBT_CHECKS = [
   {
     id: 'unexplained-idle',
     text: 'much of the idle time has no recorded reason',
+    settledBy: ({ facts }) =>
+      facts.hasGpuWork
+        ? 'record with Nsight Systems, which also shows calls of the operating system: whyslow rules T20'
+        : 'look at its stacks while it runs: whyslow triage --stacks',
     check: ({ shares }) => when(shares.other > 0.3, by(0.3 * shares.other)),
   },
   {
@@ -200,20 +215,57 @@ export type DoubtId =
   | 'poor-health'
   | 'several-runs'
   | 'cut-file'
-  | 'no-evidence'
-  | 'unrecorded-ranks';
+  | 'no-evidence';
+
+const HEALTH_DOUBTS: Readonly<Record<string, Omit<Doubt, 'text'>>> = {
+  'disjoint-windows': {
+    id: 'several-runs',
+    settledBy: 'diagnose the traces of one run by themselves: name their files, or their folder',
+  },
+  'lost-calls': {
+    id: 'cut-file',
+    settledBy:
+      'record again, and let the job write the trace to its end; a full disk or a job that is killed cuts it',
+    comesFirst: true,
+  },
+};
+
+/** What a severe problem of the input makes doubtful. */
+export const healthDoubt = ({ code, message }: Pick<HealthProblem, 'code' | 'message'>): Doubt => ({
+  ...(HEALTH_DOUBTS[code] ?? { id: 'poor-health', settledBy: null }),
+  text: message,
+});
 
 /** Applies every check to a first confidence. */
 export function applyDoubts(judgment: Judgment, certainty: number) {
   let confidence = certainty;
   const doubts: Doubt[] = [];
-  for (const { id, text, check } of DOUBT_CHECKS) {
-    const effect: Effect | null = check(judgment);
+  for (const { id, text, settledBy = null, comesFirst, check } of DOUBT_CHECKS as readonly DoubtCheck[]) {
+    const effect = check(judgment);
     if (effect === null) continue;
     confidence = Math.min(confidence - effect.by, effect.atMost);
-    doubts.push({ id, text });
+    doubts.push({
+      id,
+      text,
+      settledBy: typeof settledBy === 'function' ? settledBy(judgment.view) : settledBy,
+      ...(comesFirst ? { comesFirst } : {}),
+    });
   }
   return { confidence, doubts };
+}
+
+/** What to record to get an answer: what settles the doubts, and what every recording should have. */
+export function captureNext(view: RankView | null, doubts: readonly Doubt[]): string[] {
+  const first = doubts.find((d) => d.comesFirst);
+  if (first?.settledBy) return [first.settledBy];
+  if (view && hasNote(view, PROFILER_LEFT_ON))
+    return ['run the job without its own profiler; `whyslow run` then records a window itself'];
+  const next = doubts.flatMap((d) => d.settledBy ?? []);
+  if (!(view?.source === 'trace' && view.facts.hasHostEvents)) next.push(BOTH_ACTIVITIES);
+  if (!view || view.facts.steps.source === 'window')
+    next.push('call profiler.step() at the end of every step');
+  if (view && view.facts.steps.count < 4) next.push(SIX_STEPS);
+  return next.length > 0 ? [...new Set(next)] : [SIX_STEPS];
 }
 
 /** Share of the step in which only copies run that may go either way. They count as work of the device. */
@@ -231,7 +283,7 @@ function untoldCopies(view: RankView, shares: Shares): number {
   return Math.min(shares.gpu, (exposed / step) * (untold / total(inDevice)));
 }
 
-/** The answer that differs if the profiler cost as little, or as much, as it may have. Null: none does. */
+/** The answer at the lowest or highest plausible cost of the profiler, if it differs. Null: it does not. */
 function answerAtOtherCost({ view, best, lateComputing }: Judgment): VerdictClass | null {
   if (view.source === 'log' || !view.baseline || view.measuredUnprofiled || emptyingQueue(view)) return null;
   const { corrected, correctedLow, correctedHigh, input } = view.baseline;

@@ -3,10 +3,10 @@ import { drawView } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { PHASES } from '../../../test/helpers/logged-view.js';
 import { ns } from '../../base/units.js';
+import type { RankView, TraceView } from '../../diagnosis/ranks/rank-view.js';
 import type { PhaseKnowledge } from '../../facts/rank-facts.js';
 import type { StepFacts } from '../../facts/step-facts.js';
 import { type TimeClass, totals } from '../../facts/time-class.js';
-import type { RankView, TraceView } from '../ranks/rank-view.js';
 import { judge } from './judge.js';
 
 /** Where answers change, with shares given by hand. Eight steps of 100 ms, measured without the profiler. */

@@ -1,6 +1,7 @@
-import type { RankView } from '../ranks/rank-view.js';
-import type { Bottleneck } from './bottleneck.js';
-import { applyDoubts, type Doubt } from './doubts.js';
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
+import type { Bottleneck } from '../../facts/bottleneck.js';
+import type { Doubt } from '../kit/claim.js';
+import { applyDoubts } from './doubts.js';
 import { certaintyOf, judgmentOf, type Shares, type VerdictClass } from './shares.js';
 
 export interface RankVerdict {

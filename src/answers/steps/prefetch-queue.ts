@@ -1,5 +1,5 @@
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { LoaderQueue } from '../../traces/detail/loader-queue.js';
-import type { RankView } from '../ranks/rank-view.js';
 
 /** With fewer batches taken, two that arrive late look like a queue that empties. */
 const LEAST_TAKEN = 3;

@@ -1,7 +1,7 @@
 import { largest } from '../../base/statistics.js';
 import { type Share, share } from '../../base/units.js';
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import { sumOfClasses } from '../../facts/time-class.js';
-import type { RankView } from '../ranks/rank-view.js';
 import { emptyingQueue } from './prefetch-queue.js';
 
 /** The classes a verdict can name. `gpu` is called `compute` for a job without GPU. */
@@ -21,7 +21,7 @@ export interface Judgment {
   readonly best: VerdictClass;
   /** A close runner-up. */
   readonly second: VerdictClass | null;
-  /** Share of the step in which all ranks wait for one that computes longer. It could be won back, other computing not. */
+  /** Share of the step in which all ranks wait for one that computes longer. Unlike other computing, it can be won back. */
   readonly lateComputing: number;
 }
 
@@ -32,7 +32,7 @@ export const MIN_NAMED = 0.1;
 /** A wait must take at least this part of the GPU's computing time to be named instead of it. */
 const BESIDE_GPU = 0.25;
 /** A runner-up within this factor is named too (docs/method.md, Verdict). */
-const CLOSE = 1.5;
+export const CLOSE = 1.5;
 
 export function sharesOf(view: RankView, time = view.time): Shares {
   const step = sumOfClasses(time) || 1;
@@ -56,7 +56,7 @@ export function judgmentOf(view: RankView, lateComputing: number): Judgment {
   return { view, shares, best, second: runnerUp(shares, best), lateComputing };
 }
 
-/** The largest wait, if it is large enough beside computing. Else the GPU. */
+/** The largest wait, if it is large enough next to computing. Else the GPU. */
 export function bestClass(shares: Shares, lateComputing: number): VerdictClass {
   if (shares.gpu >= BUSY) return 'gpu';
   const wait = largestWaits(shares)[0]!;
@@ -78,7 +78,7 @@ export function certaintyOf({ shares, best, lateComputing }: Judgment): number {
   return 0.6 + Math.min(0.37, lead * 0.7);
 }
 
-/** Another wait that is close, else the GPU if it is: there is computing beside every wait. */
+/** Another wait that is close, else the GPU if it is: there is computing next to every wait. */
 function runnerUp(shares: Shares, best: VerdictClass): VerdictClass | null {
   const isClose = (c: VerdictClass) =>
     c !== best && shares[c] * CLOSE >= shares[best] && shares[c] >= MIN_NAMED;

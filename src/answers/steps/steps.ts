@@ -1,24 +1,12 @@
 import type { HealthProblem } from '../../base/check.js';
-import type { RankView } from '../ranks/rank-view.js';
-import type { Bottleneck } from './bottleneck.js';
-import type { Doubt, DoubtId } from './doubts.js';
-import { type RankVerdict, roundConfidence } from './judge.js';
-import type { Shares } from './shares.js';
-import type { Verdict } from './verdict.js';
-
-/** The run's verdict: that of the rank which sets the pace. */
-export interface Decision extends Omit<Verdict, 'sentence' | 'next'> {
-  readonly shares: Shares | null;
-  /** The rank that it is taken from. Null: nothing could be analyzed. */
-  readonly view: RankView | null;
-  readonly doubts: readonly Doubt[];
-  /** The most likely bottleneck, even if the evidence does not decide. */
-  readonly guess: Bottleneck;
-  /** Instead of the usual one: a phase of the job outside its steps is the answer. */
-  readonly sentence?: string;
-  /** A second sentence, about stragglers. */
-  readonly addition?: string;
-}
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
+import type { Bottleneck } from '../../facts/bottleneck.js';
+import type { Cause } from '../../facts/causes.js';
+import type { Claim } from '../kit/claim.js';
+import { unknown } from '../kit/words.js';
+import { captureNext, healthDoubt } from './doubts.js';
+import { judge, type RankVerdict, roundConfidence } from './judge.js';
+import { stepWords } from './words.js';
 
 /** With less confidence the answer is "unknown" (docs/method.md, Verdict). */
 export const SURE_ENOUGH = 0.5;
@@ -26,18 +14,7 @@ export const SURE_ENOUGH = 0.5;
 /** A severe problem of the input costs this much: files of several runs, a rank twice, no GPU events. */
 const SEVERE_COST = 0.25;
 
-const NO_EVIDENCE: Decision = {
-  bottleneck: 'unknown',
-  second: null,
-  confidence: 0,
-  shares: null,
-  view: null,
-  doubts: [{ id: 'no-evidence', text: 'nothing to analyze was recorded' }],
-  guess: 'unknown',
-  cause: 'no-evidence',
-};
-
-const CAUSES: Readonly<Record<Bottleneck, string>> = {
+const CAUSES: Readonly<Record<Bottleneck, Cause>> = {
   gpu: 'gpu-busy',
   compute: 'cpu-busy',
   data: 'input-wait',
@@ -46,35 +23,57 @@ const CAUSES: Readonly<Record<Bottleneck, string>> = {
   unknown: 'evidence-does-not-decide',
 };
 
-const DOUBTS: Readonly<Record<string, DoubtId>> = {
-  'disjoint-windows': 'several-runs',
-  'lost-calls': 'cut-file',
-};
+type Severe = Pick<HealthProblem, 'code' | 'message'> | null;
 
-const doubtOf = ({ code, message }: Pick<HealthProblem, 'code' | 'message'>): Doubt => ({
-  id: DOUBTS[code] ?? 'poor-health',
-  text: message,
-});
+interface Judged {
+  readonly view: RankView;
+  readonly verdict: RankVerdict;
+}
 
-/** `severe`: what is worst about the input. Null: nothing severe. */
-export function decide(
-  judged: readonly { readonly view: RankView; readonly verdict: RankVerdict }[],
-  severe: Pick<HealthProblem, 'code' | 'message'> | null,
-): Decision {
-  if (judged.length === 0) return severe ? { ...NO_EVIDENCE, doubts: [doubtOf(severe)] } : NO_EVIDENCE;
+/** What limits the steps: the answer of the rank that sets the pace. `severe`: what is worst about the input. */
+export function stepsClaim(judged: readonly [Judged, ...Judged[]], severe: Severe): Claim {
   const { view, verdict } = judged.reduce((a, b) => (b.view.step > a.view.step ? b : a));
   const confidence = roundConfidence(verdict.confidence - (severe ? SEVERE_COST : 0));
-  const sure = confidence >= SURE_ENOUGH;
-  const bottleneck = sure ? verdict.bottleneck : 'unknown';
+  const doubts = severe ? [healthDoubt(severe), ...verdict.doubts] : verdict.doubts;
+  const { bottleneck, second, shares } = verdict;
+  if (confidence >= SURE_ENOUGH && bottleneck !== 'unknown')
+    return {
+      bottleneck,
+      second,
+      confidence,
+      cause: CAUSES[bottleneck],
+      doubts,
+      words: stepWords(bottleneck, shares, view),
+      view,
+    };
+  // If the GPU was not recorded, even a guess would be about the host alone.
+  const isSeen = verdict.doubts.every(({ id }) => id !== 'unseen-gpu');
+  const guess = isSeen && bottleneck !== 'unknown' ? ` (best guess: ${bottleneck})` : '';
   return {
-    bottleneck,
-    second: sure ? verdict.second : null,
+    bottleneck: 'unknown',
     confidence,
-    shares: verdict.shares,
+    cause: CAUSES.unknown,
+    doubts,
+    words: unknown(`${doubts[0]?.text ?? 'the evidence does not decide'}${guess}`),
+    next: captureNext(view, doubts),
     view,
-    doubts: severe ? [doubtOf(severe), ...verdict.doubts] : verdict.doubts,
-    // Where the GPU was not seen, even a guess would be one about the host alone.
-    guess: verdict.doubts.some(({ id }) => id === 'unseen-gpu') ? 'unknown' : verdict.bottleneck,
-    cause: CAUSES[bottleneck],
   };
 }
+
+/** What limits the steps of one rank alone. */
+export const claimOfRank = (view: RankView): Claim => stepsClaim([{ view, verdict: judge(view) }], null);
+
+/** The answer if nothing was recorded that explains anything. `next`: what helps more than another recording. */
+export function noEvidence(severe: Severe, next: readonly string[] = []): Claim {
+  const doubt = severe ? healthDoubt(severe) : NOTHING;
+  return {
+    bottleneck: 'unknown',
+    confidence: 0,
+    cause: 'no-evidence',
+    doubts: [doubt],
+    words: unknown(doubt.text),
+    next: [...next, ...captureNext(null, [doubt])],
+  };
+}
+
+const NOTHING = { id: 'no-evidence', text: 'nothing to analyze was recorded', settledBy: null } as const;

@@ -3,13 +3,14 @@ import { drawView } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { found } from '../../base/check.js';
 import { ns } from '../../base/units.js';
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
+import type { Bottleneck } from '../../facts/bottleneck.js';
 import { type TimeClass, totals } from '../../facts/time-class.js';
-import type { RankView } from '../ranks/rank-view.js';
-import type { Bottleneck } from './bottleneck.js';
-import type { Decision } from './decide.js';
-import type { Doubt, DoubtId } from './doubts.js';
-import { captureNext, verdictSentence } from './sentence.js';
+import type { Doubt } from '../kit/claim.js';
+import { sentenceOf } from '../kit/words.js';
+import { captureNext } from './doubts.js';
 import type { Shares } from './shares.js';
+import { stepWords } from './words.js';
 
 const drawn = drawView(
   steps(8, 1000, 'host 1  ProfilerStep#1 0-1000 | cudaLaunchKernel 0-10 #1\ngpu 7  nvjet_tst_256 20-990 #1'),
@@ -24,24 +25,14 @@ const viewWith = ({ facts = {}, time = {}, copies = drawn.copies, source }: Chan
     time: totals((c) => ns(time[c] ?? 0)),
     copies,
   }) as unknown as RankView;
-const doubt = (text: string, id: DoubtId = 'one-step'): Doubt => ({ id, text });
 const SHARES = { gpu: 0.11, data: 0.22, comms: 0.33, host: 0.44, other: 0 } as Shares;
-const said = (bottleneck: Bottleneck, changes: Changes = {}, more: Partial<Decision> = {}) =>
-  verdictSentence({
-    bottleneck,
-    second: null,
-    confidence: 0.9,
-    shares: SHARES,
-    view: viewWith(changes),
-    doubts: [],
-    guess: bottleneck,
-    cause: '',
-    ...more,
-  });
+type Named = Exclude<Bottleneck, 'unknown'>;
+const said = (bottleneck: Named, changes: Changes = {}, { shares = SHARES } = {}) =>
+  sentenceOf(stepWords(bottleneck, shares, viewWith(changes)));
 
 /** What a sentence must say, not how: the words around it may change. */
 describe('the sentence', () => {
-  it.each<[Bottleneck, RegExp]>([
+  it.each<[Named, RegExp]>([
     ['gpu', /^GPU-bound.*11%/],
     ['compute', /^Compute-bound.*11%/],
     ['data', /^Data-bound.*22%/],
@@ -56,19 +47,6 @@ describe('the sentence', () => {
     expect(said('data', { facts }, { shares })).toMatch(/^Probably data-bound.* 1 batch .*used 4/);
     // Steps that wait already say more.
     expect(said('data', { facts })).toMatch(/^Data-bound.*22%/);
-  });
-
-  it('ends with who is late', () => {
-    expect(said('gpu', {}, { addition: 'Rank 5 comes late' })).toMatch(/11%.*\. Rank 5 comes late$/);
-  });
-
-  it('without an answer has the first doubt and the best guess', () => {
-    const unknown = said('unknown', {}, { doubts: [doubt('too short'), doubt('too old')], guess: 'data' });
-    expect(unknown).toMatch(/^Unknown: too short.*data/);
-    expect(unknown).not.toContain('too old');
-    expect(said('unknown')).not.toContain('guess');
-    expect(said('gpu', {}, { shares: null })).toMatch(/^Unknown/);
-    expect(said('gpu', {}, { view: null })).toMatch(/^Unknown/);
   });
 
   it('of phases says that they know less', () => {
@@ -128,14 +106,14 @@ describe('the sentence', () => {
     expect(said('host', fewer)).toMatch(/44% .*mostly to launch/);
   });
 
-  it.each<[Bottleneck, Partial<Record<keyof Shares, number>>, RegExp]>([
-    ['data', { gpu: 0.66, data: 0.2 }, /^Data-bound.*20%.*; computing takes 66%, but/],
-    ['host', { gpu: 0.6, host: 0.3 }, /^Host-bound.*30%.*; computing takes 60%, but/],
-    ['comms', { gpu: 0.5, comms: 0.4 }, /^Comms-bound.*40%.*; computing takes 50%, but.*hidden/],
-    ['host', { gpu: 0.2, host: 0.35, other: 0.4 }, /^Host-bound.*35%.*; .*another 40% was not recorded/],
-    ['gpu', { gpu: 0.4, other: 0.5 }, /^GPU-bound.*40%.*; .*another 50% was not recorded/],
-    ['host', { gpu: 0.3, host: 0.5, other: 0.2 }, /^Host-bound[^;]*$/],
-    ['gpu', { gpu: 0.9, host: 0.1 }, /^GPU-bound[^;]*$/],
+  it.each<[Named, Partial<Record<keyof Shares, number>>, RegExp]>([
+    ['data', { gpu: 0.66, data: 0.2 }, /^Data-bound.*20%.*\. Computing takes 66%, but/],
+    ['host', { gpu: 0.6, host: 0.3 }, /^Host-bound.*30%.*\. Computing takes 60%, but/],
+    ['comms', { gpu: 0.5, comms: 0.4 }, /^Comms-bound.*40%.*\. Computing takes 50%, but.*hidden/],
+    ['host', { gpu: 0.2, host: 0.35, other: 0.4 }, /^Host-bound.*35%.*\. .*another 40% was not recorded/],
+    ['gpu', { gpu: 0.4, other: 0.5 }, /^GPU-bound.*40%.*\. .*another 50% was not recorded/],
+    ['host', { gpu: 0.3, host: 0.5, other: 0.2 }, /^Host-bound[^.]*$/],
+    ['gpu', { gpu: 0.9, host: 0.1 }, /^GPU-bound[^.]*$/],
   ])('of %s says why it is not the largest part: %j', (bottleneck, parts, words) => {
     const shares = { gpu: 0, data: 0, comms: 0, host: 0, other: 0, ...parts } as Shares;
     expect(said(bottleneck, {}, { shares })).toMatch(words);
@@ -144,7 +122,7 @@ describe('the sentence', () => {
 
 describe('what to record next', () => {
   const next = (changes: Changes, doubts: Doubt[] = [], view: RankView | null = viewWith(changes)) =>
-    captureNext({ view, doubts } as unknown as Decision).join('\n');
+    captureNext(view, doubts).join('\n');
   const CPU = /ProfilerActivity\.CPU/;
   const STEP = /profiler\.step\(\)/;
   const MORE = /schedule\(/;
@@ -170,22 +148,21 @@ describe('what to record next', () => {
     expect(count(4)).not.toMatch(MORE);
   });
 
-  it('is an event log where the cost of the profiler decides', () => {
-    expect(next({}, [doubt('', 'profiler-cost')])).toMatch(/event/);
-    expect(next({}, [doubt('', 'no-steps')])).not.toMatch(/event/);
+  it('is what settles the doubts', () => {
+    const doubt = (settledBy: string | null, more = {}): Doubt => ({
+      id: 'one',
+      text: '',
+      settledBy,
+      ...more,
+    });
+    expect(next({}, [doubt('do this'), doubt(null), doubt('do that')])).toBe('do this\ndo that');
+    const lacking = { facts: { hasHostEvents: false } };
+    expect(next(lacking, [doubt('do this')])).toMatch(/^do this\n/);
+    expect(next(lacking, [doubt('this'), doubt('that', { comesFirst: true })])).toBe('that');
   });
 
-  it('is what settles the doubt', () => {
-    expect(next({}, [doubt('', 'trace-differs')])).toMatch(/^record a longer window.*--trace-active 20/);
-    const unseen = next({ facts: { hasHostEvents: false } }, [
-      doubt('', 'unseen-gpu'),
-      doubt('', 'no-steps'),
-    ]);
-    expect(unseen).toMatch(/^record with ProfilerActivity\.CPU and ProfilerActivity\.CUDA; .*attached$/);
+  it('is the job without its own profiler, if that was left on', () => {
     const leftOn = { ...viewWith({ source: 'log' }), notes: found('note', 'profiler-left-on', 1, '', '') };
     expect(next({}, [], leftOn)).toMatch(/^run the job without its own profiler/);
-    const unexplained = [doubt('', 'unexplained-idle')];
-    expect(next({}, unexplained)).toMatch(/^record with Nsight Systems/);
-    expect(next({ facts: { hasGpuWork: false } }, unexplained)).toMatch(/^look at its stacks/);
   });
 });

@@ -18,9 +18,12 @@ const tooWide = (text: string, width = 80) => text.split('\n').filter((l) => dis
 const UNKNOWN = sampleReport({
   verdict: {
     bottleneck: 'unknown',
-    cause: 'no-steps',
+    cause: 'no-evidence',
     confidence: 0.2,
-    sentence: 'No verdict: the trace has no step marks and its GPU work is one long kernel',
+    label: 'Unknown',
+    headline: 'the trace has no step marks and its GPU work is one long kernel',
+    details: [],
+    sentence: 'Unknown: the trace has no step marks and its GPU work is one long kernel',
     second: null,
     next: [
       'a trace with profiler.step() called once an iteration, three iterations long, after a warm-up',

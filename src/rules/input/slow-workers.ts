@@ -1,7 +1,7 @@
+import { emptyingQueue } from '../../answers/steps/prefetch-queue.js';
 import { formatCount, formatMs, formatWholePercent, share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { CapturedLoader } from '../../diagnosis/run-facts.js';
-import { emptyingQueue } from '../../diagnosis/verdict/prefetch-queue.js';
 import type { WorkerUse } from '../../telemetry/processes/worker-use.js';
 import type { LoaderQueue } from '../../traces/detail/loader-queue.js';
 import { atSpan, countEvidence, percentOfStep, timeEvidence } from '../kit/evidence.js';

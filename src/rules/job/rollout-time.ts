@@ -1,6 +1,6 @@
 import { formatMs, formatWholePercent, ns, share } from '../../base/units.js';
 import { wholeStep } from '../../diagnosis/ranks/whole-step.js';
-import { jobCause } from '../../diagnosis/verdict/job-phase.js';
+import { jobCause } from '../../facts/causes.js';
 import { timeEvidence } from '../kit/evidence.js';
 import { coresOf } from '../kit/loader.js';
 import { type AnyRule, found, silent, threshold } from '../kit/rule.js';

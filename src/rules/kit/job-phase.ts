@@ -11,7 +11,7 @@ import {
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import { wholeStep } from '../../diagnosis/ranks/whole-step.js';
 import type { CapturedRank } from '../../diagnosis/run-facts.js';
-import { jobCause } from '../../diagnosis/verdict/job-phase.js';
+import { jobCause } from '../../facts/causes.js';
 import { outsidePerStep, recurring } from '../../facts/job-time.js';
 import { timeEvidence } from './evidence.js';
 import type { Evidence, Finding } from './finding.js';

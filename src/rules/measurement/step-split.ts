@@ -1,4 +1,4 @@
-import { BUSY, MIN_NAMED } from '../../diagnosis/verdict/shares.js';
+import { BUSY, MIN_NAMED } from '../../answers/steps/shares.js';
 import { type AnyRule, silent, threshold } from '../kit/rule.js';
 
 export const rule: AnyRule = {

@@ -1,8 +1,8 @@
+import { slowGpuWords } from '../../answers/kit/clock-words.js';
+import { describeRanks } from '../../answers/kit/late-words.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
-import { describeRanks } from '../../diagnosis/words/late-ranks.js';
-import { slowGpuWords } from '../../diagnosis/words/slow-gpu.js';
-import type { Cause, LateRanks, Pattern } from '../../run/lateness/late-ranks.js';
+import type { LateCause, LateRanks, Pattern } from '../../run/lateness/late-ranks.js';
 import { LATE_SHARE, LATE_Z } from '../../run/lateness/lateness.js';
 import { evidence } from '../kit/evidence.js';
 import type { Evidence, Finding } from '../kit/finding.js';
@@ -46,7 +46,7 @@ export const rule: AnyRule = {
     if (own.length === 0) return noneLate(across);
     return found(
       ...own.map((late) => ({
-        id: `late-rank-${late.ranks.join('-').slice(0, 40)}`,
+        id: `late-rank-${late.ranks.join('-').slice(0, 40)}` as const,
         title: `${describeRanks(late)} ${late.ranks.length > 1 ? 'are' : 'is'} late ${OFTEN[late.pattern]}`,
         confidence: late.confidence,
         addresses: ADDRESSES[late.cause],
@@ -94,7 +94,7 @@ function fixOf({ ranks, cause, phase }: LateRanks, { ranks: views, job }: RunFac
 }
 
 /** Where to look first, by what the late ranks were doing. */
-const LOOK_AT: Readonly<Record<Cause, (whom: string) => string>> = {
+const LOOK_AT: Readonly<Record<LateCause, (whom: string) => string>> = {
   data: (whom) =>
     `Look at the input of ${whom}: is its share of the data larger, its disk slower, or are its cores taken by others?`,
   gpu: (whom) =>

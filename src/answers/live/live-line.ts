@@ -1,8 +1,8 @@
-import { mean } from '../base/statistics.js';
-import { formatCount, formatWhole } from '../base/units.js';
-import type { Recording } from '../model/recording.js';
-import { activityOf } from './activity/activity.js';
-import { cores, percent, sum } from './judges/words.js';
+import { mean } from '../../base/statistics.js';
+import { formatCount, formatWhole } from '../../base/units.js';
+import type { Recording } from '../../model/recording.js';
+import { activityOf } from '../../triage/activity/activity.js';
+import { cores, percent, sum } from './words.js';
 
 /** One line while a job is watched: what was seen until now. */
 export function liveLine(soFar: Recording, seconds: number): string {
