@@ -33,7 +33,7 @@ const faults = (report: object) =>
   compareSchema.safeParse(JSON.parse(JSON.stringify(report))).error?.issues ?? [];
 
 describe('a comparison', () => {
-  it('has the same fields as the types in compare-report.ts', () => {
+  it('a comparison has the same fields as the types in compare-report.ts', () => {
     type Compared = DeepReadonly<z.infer<typeof comparison>>;
     expectTypeOf<Plain<CompareReport>>().toExtend<Compared>();
     expectTypeOf<Compared>().toExtend<Plain<CompareReport>>();
@@ -42,7 +42,7 @@ describe('a comparison', () => {
     expectTypeOf<First>().toExtend<Plain<FirstRunReport>>();
   });
 
-  it('is as described, with every part filled', () => {
+  it('a comparison is as described, with every part filled', () => {
     const report = compareRuns([before], [after]);
     for (const part of ['time', 'phases', 'kernels', 'ranks', 'host_lines', 'setup', 'notes'] as const)
       expect(report[part], part).not.toEqual([]);
@@ -50,14 +50,14 @@ describe('a comparison', () => {
     expect(faults(report)).toEqual([]);
   });
 
-  it('is as described, with a history', () => {
+  it('a comparison is as described, with a history', () => {
     const line = lineOf(before, { time: '2026-11-16T10:00:00Z', verdict: null, accepted: false });
     const report = compareWithHistory(entriesOf(line.repeat(3)).entries, before)!;
     expect(report.history!.points).toHaveLength(4);
     expect(faults(report)).toEqual([]);
   });
 
-  it('is refused with an extra field or without a part', () => {
+  it('a comparison is refused with an extra field or without a part', () => {
     const report = compareRuns([before], [after]);
     expect(faults({ ...report, fps: 3 })).not.toEqual([]);
     expect(faults({ ...report, setup: undefined })).not.toEqual([]);

@@ -2,10 +2,10 @@ import { InputError } from '../base/input-error.js';
 import { ProblemLog } from '../base/problem.js';
 import { formatRanks } from '../base/rank-ranges.js';
 import type { StepRange } from '../facts/step-facts.js';
-import type { RankedMember } from '../ingest/ranks.js';
+import type { RankedInput } from '../ingest/ranks.js';
 import type { RunInputs } from '../ingest/read-run.js';
 import type { Comparison } from '../run/compare.js';
-import { criticalView, lateComputingOf, withWaiting } from './across-ranks.js';
+import { criticalView, lateComputingOf, withPace, withWaiting } from './across-ranks.js';
 import { type RunHealth, runHealth } from './health/run-health.js';
 import { type JobWords, jobWords } from './job-words.js';
 import { type ComparedViews, compareViews } from './ranks/compare-views.js';
@@ -27,7 +27,7 @@ export interface Selection {
 export interface Observed {
   readonly inputs: RunInputs;
   /** The files of the selected ranks. */
-  readonly members: readonly RankedMember[];
+  readonly members: readonly RankedInput[];
   /** The selected ranks, with waiting separated from transfer. */
   readonly views: readonly RankView[];
   /** Null: fewer than two ranks share a collective. */
@@ -63,6 +63,7 @@ export function observe(
   const locations = locateRanks(inputs);
   const compared = known && ranks === null ? { ...known, from: recorded } : compareViews(recorded, locations);
   const comparison = withReasons(compared, locations);
+  const critical = criticalView(comparison, compared.from, recorded);
   const activity = activityByRank(
     inputs,
     locations.manifests,
@@ -71,9 +72,9 @@ export function observe(
   return {
     inputs,
     members,
-    views: recorded.map((view) => withWaiting(view, comparison)),
+    views: recorded.map((view) => withPace(withWaiting(view, comparison), comparison)),
     comparison,
-    critical: criticalView(comparison, compared.from, recorded),
+    critical: critical && withPace(critical, comparison),
     lateComputing: lateComputingOf(comparison),
     unrecorded: unrecordedRanks(
       recorded.flatMap((view) => view.facts.collectives?.groups ?? []),
@@ -92,7 +93,7 @@ export function observe(
   };
 }
 
-function selectRanks(members: readonly RankedMember[], ranks: readonly number[]): readonly RankedMember[] {
+function selectRanks(members: readonly RankedInput[], ranks: readonly number[]): readonly RankedInput[] {
   const wanted = new Set(ranks);
   const selected = members.filter((m) => wanted.has(m.rank));
   if (selected.length > 0) return selected;
@@ -102,8 +103,8 @@ function selectRanks(members: readonly RankedMember[], ranks: readonly number[])
 
 /** Ranks that count as recorded: those with a usable step, and ranks that were not selected if they have any file. */
 function ranksWithSteps(
-  all: readonly RankedMember[],
-  asked: readonly RankedMember[],
+  all: readonly RankedInput[],
+  asked: readonly RankedInput[],
   views: readonly RankView[],
 ): ReadonlySet<number> {
   const [analyzed, used] = [new Set(asked.map((m) => m.rank)), new Set(views.map((v) => v.rank))];

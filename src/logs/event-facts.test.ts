@@ -48,7 +48,7 @@ describe('training_step without start times', () => {
     expect(msByClass(facts)).toEqual({ compute: 10, idle_data: 30 });
   });
 
-  it('is a part of the step when they do not fit', () => {
+  it('training_step without start times is a part of the step when they do not fit', () => {
     const facts = analyzeOne(
       HEADER,
       steps(0, 9, () => [
@@ -64,7 +64,7 @@ describe('training_step without start times', () => {
     expect(noted(facts)).toMatch(/leaves out the waits/);
   });
 
-  it('is a part of the step when long waits do not make it longer', () => {
+  it('training_step without start times is a part of the step when long waits do not make it longer', () => {
     const beside = steps(0, 19, (n) => [`data_wait ${n % 4 === 0 ? 30 : 1}`, 'training_step 40']);
     expect(ms(analyzeOne(HEADER, beside).step)).toBeCloseTo(48.25);
     const held = steps(0, 19, (n) => [
@@ -83,7 +83,7 @@ describe('training_step without start times', () => {
     expect(msByClass(facts)).toEqual({ compute: 40, idle_data: 20 });
   });
 
-  it('is told by all steps, not only by those recorded one after the other', () => {
+  it('whether training_step is a part of the step follows from all steps, not only from those recorded one after the other', () => {
     // The machine becomes faster after 20 steps of 27 ms: 20 ms. A profiler window takes 2 s between them.
     const startOf = (n: number) => (n < 20 ? 27 * n : 540 + 2000 + 20 * (n - 20));
     const phases = (n: number) => [`training_step ${n < 20 ? 27 : 20} +${startOf(n)} gpu`];
@@ -193,7 +193,7 @@ describe('a job without GPU', () => {
 });
 
 describe('a whole iteration every tenth step, as whyslow_capture writes it', () => {
-  it('is divided by when phases ran', () => {
+  it('an iteration that is recorded every tenth step is divided by when phases ran', () => {
     const lines = steps(
       ...([10, 90] as const),
       (n) => [
@@ -237,7 +237,7 @@ describe('a whole iteration every tenth step, as whyslow_capture writes it', () 
     expect(noted(facts)).not.toContain(LAUNCH_NOTE);
   });
 
-  it('is host time where the device has caught up at the end of its phases', () => {
+  it('an iteration that is recorded every tenth step is host time where the device has caught up at the end of its phases', () => {
     const lines = steps(
       ...([10, 90] as const),
       (n) => [
@@ -252,7 +252,7 @@ describe('a whole iteration every tenth step, as whyslow_capture writes it', () 
     expect(noted(facts)).toMatch(/nothing queued in 100% of the step → it was idle for an unknown part/);
   });
 
-  it('is computing where the device is behind, in phases and between them', () => {
+  it('an iteration that is recorded every tenth step is computing where the device is behind, in phases and between them', () => {
     const lines = steps(
       ...([10, 90] as const),
       (n) => [

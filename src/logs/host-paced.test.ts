@@ -20,11 +20,11 @@ const paced = (...phases: readonly (readonly [ms: number, before: number, after:
 };
 
 describe('who sets the pace', () => {
-  it('is the device while it is behind', () => {
+  it('the device sets the pace while it is behind', () => {
     expect(paced([4, 0.01, 2], [6, 2, 5])).toEqual([0, 10]);
   });
 
-  it('is the host where the device has caught up', () => {
+  it('the host sets the pace where the device has caught up', () => {
     expect(paced([4, 0.01, 0.01], [6, 0.01, 0.02])[0]).toBeCloseTo(9.97, 6);
   });
 
@@ -33,14 +33,14 @@ describe('who sets the pace', () => {
     expect([host, device]).toEqual([expect.closeTo(1.9, 6), expect.closeTo(8.1, 6)]);
   });
 
-  it('is the host at a lag below a fiftieth of the step, the rest of one kernel', () => {
+  it('the host sets the pace at a lag below a fiftieth of the step, the rest of one kernel', () => {
     expect(paced([4, 0.01, 0.19], [6, 0.19, 0.21])).toEqual([
       expect.closeTo(3.81, 6),
       expect.closeTo(6.19, 6),
     ]);
   });
 
-  it('is not known without lags', () => {
+  it('it is not known without lags who sets the pace', () => {
     const bare = { start: 0, ns: 1e6, hostNs: Number.NaN, lag: Number.NaN };
     expect(findPacedSpans([{ number: 1, generation: 0, parts: new Map([[0, [bare]]]) }], 1e6)).toBeNull();
   });

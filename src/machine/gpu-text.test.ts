@@ -25,7 +25,10 @@ describe('rocm-smi', () => {
     expect(report.gpus).toMatchObject([{ index: 0, utilization: 97, power_w: 540, power_limit_w: 750 }]);
   });
 
-  it.each(['', 'null', '[]', '{}', '{"card0": 3}', 'WARNING: no GPU', '\u0000'])('is not %j', (text) => {
-    expect(rocmAsQuery(text)).toBeNull();
-  });
+  it.each(['', 'null', '[]', '{}', '{"card0": 3}', 'WARNING: no GPU', '\u0000'])(
+    'rocm-smi is not %j',
+    (text) => {
+      expect(rocmAsQuery(text)).toBeNull();
+    },
+  );
 });

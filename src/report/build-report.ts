@@ -1,10 +1,10 @@
 import type { Diagnosis } from '../answers/diagnosis.js';
 import { withCause } from '../answers/kit/decide.js';
 import { ns, share, toMs, toUs } from '../base/units.js';
-import { type RankView, stepsOf, type TraceView } from '../diagnosis/ranks/rank-view.js';
-import { wholeStep } from '../diagnosis/ranks/whole-step.js';
+import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
+import { isMeasured } from '../facts/step-time.js';
 import { sharesOfClasses, totals } from '../facts/time-class.js';
-import { manifestOf, type RankMember, type RunMember } from '../ingest/member.js';
+import { manifestOf, type RankInput, type RunInput } from '../ingest/input.js';
 import type { FoundRun } from '../ingest/read-run.js';
 import type { RulesResult } from '../rules/run-rules.js';
 import { clocksOf, collectivesOf, coordinatesOf, heatOf, stragglersOf } from './across.js';
@@ -61,14 +61,13 @@ const NO_STEP: ReportStep = {
 
 function stepOf(view: RankView | null): ReportStep {
   if (!view) return NO_STEP;
-  const steps = stepsOf(view);
-  const { hasGpuWork, steps: recorded } = view.facts;
+  const { steps } = view.divided;
   return {
-    ms: toMs(wholeStep(view)),
-    source: view.measuredUnprofiled ? 'events' : hasGpuWork ? 'gpu-timeline' : 'host',
-    profiled_ms: view.source === 'trace' ? toMs(recorded.profiled) : null,
+    ms: toMs(view.step.whole),
+    source: isMeasured(view.step) ? 'events' : view.step.recordedBy,
+    profiled_ms: view.source === 'trace' ? toMs(view.step.recorded) : null,
     times_ms: stepTimes(view),
-    corrected: !view.measuredUnprofiled,
+    corrected: !isMeasured(view.step),
     parts: partsOf(view),
     iteration: iterationReport(view.job?.iteration ?? null),
     count: steps.count,
@@ -89,7 +88,7 @@ function rankOf(
     rank,
     host: location?.host ?? null,
     coordinates: location?.coordinates ?? inMesh.get(rank) ?? null,
-    step_ms: toMs(wholeStep(view)),
+    step_ms: toMs(view.step.whole),
     time: timeOf(view),
     clock: clocks.get(rank) ?? null,
     gpu: view.source === 'trace' ? gpuOf(view.facts) : null,
@@ -123,12 +122,12 @@ function isoTime(nsSince1970: number): string | null {
 }
 
 /** The rank that a rank's manifest describes. Null: the file describes the run or a machine. */
-export function describedRank(member: RunMember): number | null {
+export function describedRank(member: RunInput): number | null {
   const manifest = manifestOf(member);
   return manifest?.of === 'rank' ? manifest.rank : null;
 }
 
-export function inputOf(member: RankMember | RunMember, rank: number | null): ReportInput {
+export function inputOf(member: RankInput | RunInput, rank: number | null): ReportInput {
   return {
     path: member.path,
     kind: member.kind,

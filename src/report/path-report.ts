@@ -11,7 +11,7 @@ import type { ReportPath, ReportWhatIf } from './report.js';
 export function criticalPathOf(comparison: Comparison | null): ReportPath | null {
   if (!comparison?.path || !comparison.table) return null;
   const { path, table, pace } = comparison;
-  const paced = Math.min(1, pace / table.step);
+  const paced = Math.min(1, pace / table.recorded);
   const all = sumOfClasses(path.time);
   if (!(all > 0)) return null;
   return {

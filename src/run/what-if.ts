@@ -28,7 +28,7 @@ export function whatIfWithoutLateRanks(comparison: Comparison): WhatIf | null {
   const { table, critical, played, late, pace } = comparison;
   if (!table || !critical) return null;
   const beyond = beyondPace(table, pace);
-  const lostAsRecorded = played ? Math.min(played.withoutAny, 0.99 * table.step) : lostToLateness(comparison);
+  const lostAsRecorded = played ? Math.min(played.withoutAny, 0.99 * table.recorded) : lostToLateness(comparison);
   const lost = Math.max(0, lostAsRecorded - beyond);
   const named = late.flatMap((l) => l.ranks);
   const wonBack =
@@ -48,7 +48,7 @@ function lostToLateness({ table, critical }: Comparison): number {
   const steps = table!.steps.length;
   const usual = table!.steps.reduce((sum, _, s) => sum + median(table!.own.map((o) => o[s]!)), 0) / steps;
   const { comms_transfer, idle_comms } = critical!.time;
-  return table!.step - Math.min(table!.step, usual + comms_transfer + idle_comms);
+  return table!.recorded - Math.min(table!.recorded, usual + comms_transfer + idle_comms);
 }
 
 function casesOf({ played, traced, table, late, pace }: Comparison): readonly WhatIfCase[] {
@@ -58,6 +58,6 @@ function casesOf({ played, traced, table, late, pace }: Comparison): readonly Wh
     saving: l.ranks.length > 0 ? l.cost : ns(Math.max(0, played.withoutAny - beyondPace(table!, pace))),
   }));
   return [...without, { late: null, saving: played.withOverlap }].filter(
-    (c) => c.saving >= MIN_SAVING * table!.step,
+    (c) => c.saving >= MIN_SAVING * table!.recorded,
   );
 }

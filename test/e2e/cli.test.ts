@@ -9,7 +9,7 @@ const { privateFolder } = createRequire(import.meta.url)('../../bin/compile-cach
 };
 
 describe('the command line', () => {
-  it('has every command that advice and documents name', async () => {
+  it('the command line has every command that advice and documents name', async () => {
     const { stdout: help } = await whyslow(['--help']);
     const commands = new Set([...help.matchAll(/^ {2}([a-z]+) /gm)].map((found) => found[1]));
     const { stdout: rules } = await whyslow(['rules', '--json']);
@@ -17,12 +17,21 @@ describe('the command line', () => {
     const documents = ['README.md', 'docs/usage.md', 'docs/inputs.md', 'python/README.md'];
     const named = [
       ...fixes.flatMap(({ fix }) => [...`${fix.text}\n${fix.code}`.matchAll(/\bwhyslow ([a-z]+)/g)]),
-      ...documents.flatMap((file) => [
-        ...readFileSync(join(root, file), 'utf8').matchAll(/(?:^|`|\$ )whyslow ([a-z]+)/gm),
-      ]),
+      ...documents.flatMap((file) => {
+        const code = readFileSync(join(root, file), 'utf8').match(/```[\s\S]*?```|`[^`]+`/g) ?? [];
+        return [...code.join('\n').matchAll(/(?:^|`|\$ )whyslow ([a-z]+)/gm)];
+      }),
     ].map((found) => found[1]!);
     expect(named).toContain('capture');
     expect(named.filter((name) => !commands.has(name))).toEqual([]);
+  });
+
+  it('shows the four everyday commands first in its help, and every command in one group', async () => {
+    const { stdout } = await whyslow(['--help']);
+    const names = [...stdout.matchAll(/^ {2}([a-z]+) /gm)].map((found) => found[1]!);
+    expect(names.slice(0, 4)).toEqual(['run', 'diagnose', 'compare', 'open']);
+    expect(new Set(names).size).toBe(names.length);
+    expect(stdout).not.toContain('\nCommands:');
   });
 
   it.each(['diagnose', 'facts', 'compare', 'lint', 'rules', 'run', 'capture'])(
@@ -83,7 +92,7 @@ describe('the command line', () => {
       expect([open, linked, '/no/such/folder'].map(privateFolder)).toEqual([null, null, null]);
     }));
 
-  it('is shipped without zod', () => {
+  it('the command line is shipped without zod', () => {
     const dist = join(root, 'dist');
     const scripts = readdirSync(dist).filter((f) => f.endsWith('.js'));
     expect(scripts).toContain('cli.js');

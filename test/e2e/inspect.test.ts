@@ -143,7 +143,7 @@ describe('input', () => {
     });
   });
 
-  it('with contradicting ranks or repeated files is reported', async () => {
+  it('input with contradicting ranks or repeated files is reported', async () => {
     await inFolder(async (folder) => {
       await write(folder, { 'rank0.json': trace(0), 'rank1.json': trace(0), 'other.json': trace(0) });
       const r = await report(folder, join(folder, 'rank0.json'));

@@ -33,7 +33,7 @@ describeWithTorch('the Python part of the package', () => {
 });
 
 describe('the package', () => {
-  it('has the license of every project whose code is in it', () => {
+  it('the package has the license of every project whose code is in it', () => {
     const notices = readFileSync(join(root, 'dist/THIRD_PARTY_NOTICES'), 'utf8');
     // esbuild names the file before each part of a bundle.
     const scripts = readdirSync(join(root, 'dist')).filter((file) => file.endsWith('.js'));

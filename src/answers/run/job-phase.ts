@@ -2,9 +2,9 @@ import { largest } from '../../base/statistics.js';
 import { formatWholePercent, share } from '../../base/units.js';
 import type { Observed } from '../../diagnosis/observe.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
-import { wholeStep } from '../../diagnosis/ranks/whole-step.js';
 import { jobCause } from '../../facts/causes.js';
 import { type JobPhase, type JobTime, recurring } from '../../facts/job-time.js';
+import { betweenSteps } from '../../facts/step-time.js';
 import type { Claim, Words } from '../kit/claim.js';
 import { insideSentence, labelOf, words } from '../kit/words.js';
 import { CLOSE, sharesOf, type VerdictClass } from '../steps/shares.js';
@@ -33,7 +33,7 @@ const ROLLOUT = 'collecting data (the model called without gradients, and what r
 /** The rank that spends most outside its training steps: the others wait for it, if only one saves. */
 export function jobViewOf(views: readonly RankView[]): RankView | null {
   const known = views.filter((v) => v.job !== null);
-  const outside = (v: RankView) => wholeStep(v) - v.step;
+  const outside = (v: RankView) => betweenSteps(v.step);
   return known.length === 0 ? null : known.reduce((a, b) => (outside(b) > outside(a) ? b : a));
 }
 
@@ -69,10 +69,10 @@ function classesOf(view: RankView, own: readonly JobPhase[]): Record<VerdictClas
   const shares = sharesOf(view);
   const taken = own.reduce((sum, p) => sum + p.ns, 0) / (view.job?.steps || 1);
   return {
-    gpu: shares.gpu * view.step,
-    data: shares.data * view.step,
-    comms: shares.comms * view.step,
-    host: Math.max(0, (shares.host + shares.other) * view.step - taken),
+    gpu: shares.gpu * view.step.unprofiled,
+    data: shares.data * view.step.unprofiled,
+    comms: shares.comms * view.step.unprofiled,
+    host: Math.max(0, (shares.host + shares.other) * view.step.unprofiled - taken),
   };
 }
 

@@ -15,7 +15,7 @@ export function stepsAnswer({ critical, views, lateComputing, health }: Observed
 
 /** The last resort: nothing explains the run. Samples of /proc still show what limits the job, roughly. */
 export function noAnswer({ inputs: { members, beside }, health }: Observed): Claim {
-  const samples = members.length > 0 ? undefined : beside.find((m) => m.kind === 'proc-samples');
+  const samples = members.length > 0 ? undefined : beside.find((m) => m.evidence.activity !== undefined);
   return noEvidence(
     health.severe,
     samples ? [`judge the samples of /proc: whyslow triage --replay ${quoted(samples.path)}`] : [],

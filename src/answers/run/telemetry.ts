@@ -27,13 +27,11 @@ interface Seen {
  * its clock and power fit that, but not what it waits for. Null: there is none, or it does not have utilization.
  */
 export function telemetryAnswer({ inputs: { beside } }: Seen): Claim | null {
-  const measured = beside.flatMap((m) =>
-    m.kind === 'dmon'
-      ? m.gpus.flatMap((gpu, i) => {
-          const busy = busyWhileWorking(m.series[i]!.utilization);
-          return busy === null ? [] : [{ gpu, busy }];
-        })
-      : [],
+  const measured = beside.flatMap(({ evidence: { gpus = [], series } }) =>
+    gpus.flatMap((gpu, i) => {
+      const busy = series ? busyWhileWorking(series[i]!.utilization) : null;
+      return busy === null ? [] : [{ gpu, busy }];
+    }),
   );
   if (measured.length === 0) return null;
   const working = measured.filter(({ busy }) => busy >= GPU_WORKS);

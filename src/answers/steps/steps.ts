@@ -8,7 +8,7 @@ import { captureNext, healthDoubt } from './doubts.js';
 import { judge, type RankVerdict, roundConfidence } from './judge.js';
 import { stepWords } from './words.js';
 
-/** With less confidence the answer is "unknown" (docs/method.md, Verdict). */
+/** With less confidence the answer is "unknown" (docs/method/confidence.md). */
 export const SURE_ENOUGH = 0.5;
 
 /** A severe problem of the input costs this much: files of several runs, a rank twice, no GPU events. */
@@ -32,7 +32,9 @@ interface Judged {
 
 /** What limits the steps: the answer of the rank that sets the pace. `severe`: what is worst about the input. */
 export function stepsClaim(judged: readonly [Judged, ...Judged[]], severe: Severe): Claim {
-  const { view, verdict } = judged.reduce((a, b) => (b.view.step > a.view.step ? b : a));
+  const { view, verdict } = judged.reduce((a, b) =>
+    b.view.step.unprofiled > a.view.step.unprofiled ? b : a,
+  );
   const confidence = roundConfidence(verdict.confidence - (severe ? SEVERE_COST : 0));
   const doubts = severe ? [healthDoubt(severe), ...verdict.doubts] : verdict.doubts;
   const { bottleneck, second, shares } = verdict;

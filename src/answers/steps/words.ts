@@ -1,7 +1,7 @@
 import { formatCount, formatWholePercent, type Share, share as shareOf } from '../../base/units.js';
-import { phasesOf, type RankView } from '../../diagnosis/ranks/rank-view.js';
-import { wholeStep } from '../../diagnosis/ranks/whole-step.js';
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { Bottleneck } from '../../facts/bottleneck.js';
+import { betweenSteps } from '../../facts/step-time.js';
 import type { Words } from '../kit/claim.js';
 import { hedged, labelOf, words } from '../kit/words.js';
 import { emptyingQueue } from './prefetch-queue.js';
@@ -32,7 +32,7 @@ function largerPart(bottleneck: Named, shares: Shares, view: RankView): string[]
 
 function namedPart(bottleneck: Named, shares: Shares, view: RankView): Words {
   const { hasGpuWork } = view.facts;
-  const phases = phasesOf(view);
+  const phases = view.divided.phases;
   const waiter = hasGpuWork ? 'the GPU' : 'the job';
   const label = labelOf(bottleneck);
   const asLogged = labelOf(bottleneck, ', as far as the event log shows');
@@ -70,7 +70,7 @@ function namedPart(bottleneck: Named, shares: Shares, view: RankView): Words {
 
 /** The reported step includes what happens between training steps. The shares of a verdict do not. */
 const stepOf = (view: RankView) =>
-  wholeStep(view) - view.step >= SHOWN * view.step ? 'training step' : 'step';
+  betweenSteps(view.step) >= SHOWN * view.step.unprofiled ? 'training step' : 'step';
 /** Less is not shown in the step either. */
 const SHOWN = 0.005;
 

@@ -93,7 +93,7 @@ describe('the table of trials', () => {
     for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
   });
 
-  it('without a fix that helped says so', () => {
+  it('the table of trials without a fix that helped says so', () => {
     const none = { ...REPORT, best: null, paste: [], trials: [], as_it_is: null };
     const options = { color: false, columns: 80 };
     expect(renderTry(none, null, options)).toContain('No fix made the steps measurably faster.');

@@ -11,7 +11,7 @@ describe('the signed-rank test', () => {
     expect(signedRankTail([1, 2, 3, 4, 5, 6, 7, 8, -9])).toBeCloseTo(33 / 512, 12);
   });
 
-  it('is even for values on both sides, and certain for none', () => {
+  it('the signed-rank test is even for values on both sides, and certain for none', () => {
     expect(signedRankTail([])).toBe(1);
     expect(signedRankTail([0, 0])).toBe(1);
     expect(signedRankTail([-1, -2, -3])).toBe(1);

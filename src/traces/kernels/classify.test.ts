@@ -177,7 +177,9 @@ describe('communication', () => {
     'void at::native::reduce_kernel<512>',
     'ampere_sgemm_128x64_tn',
     'Memcpy PtoP (Device -> Device)',
-  ])('is not %s', (name) => expect(classifyName(name, Category.kernel).class).not.toBe('comms'));
+  ])('communication is not %s', (name) =>
+    expect(classifyName(name, Category.kernel).class).not.toBe('comms'),
+  );
 });
 
 describe('copies', () => {
@@ -200,7 +202,7 @@ describe('copies', () => {
     expect(classifyName(name, Category.kernel)).toMatchObject(copy);
   });
 
-  it('are not fills', () => {
+  it('copies are not counted as fills', () => {
     expect(classifyName('Memset (Device)', Category.memset)).toMatchObject({ class: 'fill', copy: null });
   });
 });
@@ -217,7 +219,7 @@ describe('layout', () => {
 });
 
 describe('classifyNames', () => {
-  it('has a kind for each name of GPU work and for no other', () => {
+  it('each name of GPU work has a kind, and no other name has one', () => {
     const trace = drawTrace(`
       host 1   aten::mm 0-10 | cudaLaunchKernel 2-4 #1
       gpu 7    ampere_sgemm_128x64_tn 5-20 #1 | Memcpy HtoD (Pinned -> Device) 20-25 | ampere_sgemm_128x64_tn 30-40

@@ -15,7 +15,7 @@ const factsOf = (lengths: readonly number[], waits?: (ms: number) => string) =>
 const SPIKE = [10, 10, 10, 110, 10, 10, 10, 10, 10, 10];
 
 describe('a step that takes far longer, once', () => {
-  it('is left out: all figures are over the longest run without it', () => {
+  it('a single step that takes far longer is left out: all figures are over the longest run without it', () => {
     const { oneOff, steps, time, detail } = factsOf(SPIKE);
     expect(oneOff).toMatchObject({
       index: 5,
@@ -24,7 +24,7 @@ describe('a step that takes far longer, once', () => {
       others: 9,
       without: { first: 6, last: 10 },
     });
-    expect(steps).toMatchObject({ first: 6, last: 10, irregular: false, profiled: 10e6 });
+    expect(steps).toMatchObject({ first: 6, last: 10, irregular: false, recorded: 10e6 });
     expect(time.idle_host).toBeCloseTo(2e6, -5);
     expect(detail!.pauses.count).toBe(0);
   });
@@ -32,7 +32,7 @@ describe('a step that takes far longer, once', () => {
   it('counts where steps were asked for', () => {
     const { oneOff, steps } = analyzeTrace(trace(SPIKE), { steps: { first: 1, last: 10 } })!;
     expect([oneOff, steps.count]).toEqual([null, 10]);
-    expect(steps.profiled).toBeCloseTo(19.8e6, -5);
+    expect(steps.recorded).toBeCloseTo(19.8e6, -5);
   });
 
   const load = (ms: number) =>
@@ -42,7 +42,7 @@ describe('a step that takes far longer, once', () => {
     ['that is not twice as long', [10, 10, 10, 18, 10, 10, 10, 10, 10, 10], undefined],
     ['of two', [10, 10, 10, 110, 10, 10, 110, 10, 10, 10], undefined],
     ['that waits for input', SPIKE, load],
-  ])('is no such step: one %s', (_, lengths, waits) => {
+  ])('a step does not count as a single long one: %s', (_, lengths, waits) => {
     const { oneOff, steps } = factsOf(lengths, waits);
     expect(oneOff).toBeNull();
     expect(steps.last).toBe(lengths.length);

@@ -22,7 +22,7 @@ describe('calls of the operating system, from nsys', () => {
     expect([ms(time.idle_data), ms(time.idle_host)]).toEqual([0, 10]);
   });
 
-  it('of other threads hold up nobody', () => {
+  it('calls of the operating system on other threads hold up nobody', () => {
     expect(ms(view('read', 5).time.idle_data)).toBe(0);
   });
 

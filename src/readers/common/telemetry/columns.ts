@@ -1,0 +1,50 @@
+import type { GpuIdentity } from '../../../model/gpu-identity.js';
+import { type GpuTelemetry, TELEMETRY_FIELDS, type TelemetryField } from '../../../model/telemetry.js';
+import { GrowingColumns } from '../growing-columns.js';
+import type { TelemetryFaults } from './faults.js';
+import { identityOf, type Sample } from './sample.js';
+
+/** Eight GPUs, once a second, for a day and a half; 54 bytes each. */
+export const MAX_ROWS = 1_000_000;
+const MAX_GPUS = 1024;
+
+const FIELD_TYPES = Object.fromEntries(TELEMETRY_FIELDS.map((field) => [field, Float32Array])) as Readonly<
+  Record<TelemetryField, Float32ArrayConstructor>
+>;
+
+export class TelemetryColumns {
+  readonly #faults: TelemetryFaults;
+  readonly #gpus: GpuIdentity[] = [];
+  readonly #gpuIndex = new Map<string, number>();
+  readonly #growing = new GrowingColumns({ gpu: Uint16Array, timeNs: Float64Array, ...FIELD_TYPES });
+
+  constructor(faults: TelemetryFaults) {
+    this.#faults = faults;
+  }
+
+  append(sample: Sample, line: number): void {
+    if (this.#growing.rows === MAX_ROWS) return this.#faults.add('too-many-samples', line);
+    const gpu = this.#indexOf(sample);
+    if (gpu < 0) return this.#faults.add('too-many-gpus', line);
+    const row = this.#growing.addRow();
+    const { columns } = this.#growing;
+    columns.gpu[row] = gpu;
+    columns.timeNs[row] = sample.day + sample.time;
+    for (const field of TELEMETRY_FIELDS) columns[field][row] = sample.figures[field];
+  }
+
+  /** Call once. */
+  finish(): GpuTelemetry {
+    return { rows: this.#growing.rows, gpus: this.#gpus, ...this.#growing.finish() };
+  }
+
+  /** A GPU is identified by its best id. A log without ids has one GPU. */
+  #indexOf(sample: Sample): number {
+    const key = sample.uuid ?? sample.pci ?? `${sample.index}`;
+    const known = this.#gpuIndex.get(key);
+    if (known !== undefined) return known;
+    if (this.#gpus.length === MAX_GPUS) return -1;
+    this.#gpuIndex.set(key, this.#gpus.length);
+    return this.#gpus.push(identityOf(sample)) - 1;
+  }
+}
