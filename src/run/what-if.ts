@@ -28,7 +28,9 @@ export function whatIfWithoutLateRanks(comparison: Comparison): WhatIf | null {
   const { table, critical, played, late, pace } = comparison;
   if (!table || !critical) return null;
   const beyond = beyondPace(table, pace);
-  const lostAsRecorded = played ? Math.min(played.withoutAny, 0.99 * table.recorded) : lostToLateness(comparison);
+  const lostAsRecorded = played
+    ? Math.min(played.withoutAny, 0.99 * table.recorded)
+    : lostToLateness(comparison);
   const lost = Math.max(0, lostAsRecorded - beyond);
   const named = late.flatMap((l) => l.ranks);
   const wonBack =

@@ -117,8 +117,12 @@ describe('the sentence', () => {
     ['data', { gpu: 0.66, data: 0.2 }, /^Data-bound.*20%.*\. Computing takes 66%, but/],
     ['host', { gpu: 0.6, host: 0.3 }, /^Host-bound.*30%.*\. Computing takes 60%, but/],
     ['comms', { gpu: 0.5, comms: 0.4 }, /^Comms-bound.*40%.*\. Computing takes 50%, but.*hidden/],
-    ['host', { gpu: 0.2, host: 0.35, other: 0.4 }, /^Host-bound.*35%.*\. .*another 40% was not recorded/],
-    ['gpu', { gpu: 0.4, other: 0.5 }, /^GPU-bound.*40%.*\. .*another 50% was not recorded/],
+    [
+      'host',
+      { gpu: 0.2, host: 0.35, other: 0.4 },
+      /^Host-bound.*35%.*\. .*another 40% of the step was not recorded/,
+    ],
+    ['gpu', { gpu: 0.4, other: 0.5 }, /^GPU-bound.*40%.*\. .*another 50% of the step was not recorded/],
     ['host', { gpu: 0.3, host: 0.5, other: 0.2 }, /^Host-bound[^.]*$/],
     ['gpu', { gpu: 0.9, host: 0.1 }, /^GPU-bound[^.]*$/],
   ])('of %s says why it is not the largest part: %j', (bottleneck, parts, words) => {

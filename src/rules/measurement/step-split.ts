@@ -19,7 +19,7 @@ export const rule: AnyRule = {
     cost: null,
     risk: 'none',
     thresholds: [
-      threshold('GPU-bound from', BUSY, 'of the step computing', 'docs/method/verdict.md'),
+      threshold('the GPU is the limit from', BUSY, 'of the step computing', 'docs/method/verdict.md'),
       threshold(
         'worth naming from',
         MIN_NAMED,
