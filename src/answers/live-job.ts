@@ -1,4 +1,3 @@
-import type { Cause } from '../facts/causes.js';
 import type { StackSample } from '../machine/stacks.js';
 import type { Recording } from '../model/recording.js';
 import { type Activity, activityOf } from '../triage/activity/activity.js';
@@ -63,14 +62,13 @@ export function judgeJob(recording: Recording, samples: readonly StackSample[], 
   const activity = activityOf(recording, isLive);
   const stacks = activity ? processStacks(samples, activity) : [];
   const { claim, verdict } = activity ? answer(activity, stacks) : decide(recording, [tooShort]);
-  const cause: Cause = verdict.cause;
   return {
     activity,
     stacks,
     verdict,
     evidence: claim.evidence,
     advice: claim.advice,
-    notes: notesOn(recording, activity, cause, isLive),
+    notes: notesOn(recording, activity, claim.cause, isLive),
   };
 }
 

@@ -1,6 +1,5 @@
 import { type Ms, ms, type Share, share } from '../base/units.js';
 import { BOTTLENECKS } from '../facts/bottleneck.js';
-import type { Cause, FindingId } from '../facts/causes.js';
 import { TIME_CLASSES, type TimeClass } from '../facts/time-class.js';
 import type { Report, ReportLine, ReportRank, ReportStep } from '../report/report.js';
 import { toolInfo } from '../report/tool-info.js';
@@ -20,7 +19,7 @@ export function profileOfReport(label: string, content: unknown, setup: Setup = 
     schema: 'whyslow/report/1',
     verdict: {
       bottleneck: BOTTLENECKS.find((b) => b === verdict.bottleneck) ?? 'unknown',
-      cause: textOf(verdict.cause) as Cause,
+      cause: textOf(verdict.cause),
       confidence: numberOf(verdict.confidence) ?? 0,
       label: textOf(verdict.label),
       headline: textOf(verdict.headline),
@@ -104,7 +103,7 @@ function sharesOf(value: unknown): Report['time'] {
 
 function findingOf(finding: Fields): Finding {
   return {
-    id: textOf(finding.id) as FindingId,
+    id: textOf(finding.id),
     rule: textOf(finding.rule),
     title: textOf(finding.title),
     cost: 'code',

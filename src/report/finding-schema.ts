@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { BOTTLENECKS } from '../facts/bottleneck.js';
-import type { Cause, FindingId } from '../facts/causes.js';
 import { COSTS, RISKS } from '../rules/kit/finding.js';
 
 /** Units of `Position` in base/problem.ts. */
@@ -14,10 +13,6 @@ export const bottleneck = z.enum(BOTTLENECKS).meta({
     'gpu: busy computing; compute: the same without GPU; data: waits for input; comms: exposed transfers; ' +
     'host: launching, synchronizing, compiling, Python; unknown: the evidence does not decide',
 });
-
-/** Any text in the JSON schema: new ones may come. In types, one of facts/causes.ts. */
-export const cause = z.string() as z.ZodType<string> as z.ZodType<Cause>;
-const findingId = z.string() as z.ZodType<string> as z.ZodType<FindingId>;
 
 const evidence = z.strictObject({
   text: z.string().describe('what was observed, with its figures, one line'),
@@ -35,7 +30,7 @@ export const speedup = z
 
 export const finding = z
   .strictObject({
-    id: findingId.describe('short id of the fault, e.g. num-workers-zero'),
+    id: z.string().describe('short id of the fault, e.g. num-workers-zero'),
     rule: z.string().describe('id of the rule, e.g. T4; `whyslow rules T4` explains it'),
     title: z.string(),
     cost: z

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { bottleneck, cause, confidence, finding, health, problem, ranks } from './finding-schema.js';
+import { bottleneck, confidence, finding, health, problem, ranks } from './finding-schema.js';
 
 /**
  * The report of `whyslow diagnose`, field by field. docs/report.schema.json is made from it, and tests check reports with it.
@@ -13,7 +13,7 @@ const SUM_TOLERANCE = 1e-3;
 
 const verdict = z.strictObject({
   bottleneck,
-  cause: cause.describe('short id of what causes it, e.g. num-workers-zero'),
+  cause: z.string().describe('short id of what causes it, e.g. num-workers-zero'),
   confidence,
   label: z.string().describe('the answer in a word or two, e.g. Data-bound, Probably data-bound, Unknown'),
   headline: z.string().describe('what it rests on: one clause, with its figures'),

@@ -3,7 +3,6 @@ import { drawView, runOf } from '../../test/helpers/draw-run.js';
 import { steps } from '../../test/helpers/draw-trace.js';
 import { ns } from '../base/units.js';
 import type { LogView, RankView } from '../diagnosis/ranks/rank-view.js';
-import type { FindingId } from '../facts/causes.js';
 import { lasting } from '../facts/step-time.js';
 import { scaleWorks } from '../replay/edits.js';
 import type { Cost } from './kit/finding.js';
@@ -27,20 +26,11 @@ const gain = (likely: number, from: RankView = view): RankFinding['price'] => ({
 });
 
 const PLAIN = RULES[0]!.info;
-/** Rules of these tests have ids of their own. */
-const STEP = 'step' as FindingId;
 
 /** A rule with the given findings on every rank. It counts all of them. */
 function rule(id: string, cost: Cost, find: (view: RankView) => Partial<RankFinding> | string): TraceRule {
   const fix = { text: 'do it', code: 'do_it()' };
-  const plain = {
-    id: id as FindingId,
-    title: id,
-    confidence: 0.9,
-    addresses: 'gpu' as const,
-    evidence: [],
-    price: null,
-  };
+  const plain = { id, title: id, confidence: 0.9, addresses: 'gpu' as const, evidence: [], price: null };
   return {
     reads: 'traces',
     unpriced: 'allowed',
@@ -106,7 +96,7 @@ describe('a job that does more than train', () => {
       rule('double', 'knob', () => ({ price: gain(2) })),
       rule('never-save', 'knob', () => ({ price: { ...price, edit: null, floor: ns(0) } })),
     );
-    const saved = new Map<string, number>(findings.map((f) => [f.id, f.saving_ms!]));
+    const saved = new Map(findings.map((f) => [f.id, f.saving_ms!]));
     expect(saved.get('never-save')).toBeCloseTo(between / 1e6, 3);
     expect(saved.get('double')).toBeCloseTo(between / 2e6, 3);
   });
@@ -137,7 +127,7 @@ describe('the order to try fixes in', () => {
 
   it('puts a fix and what goes a step further in one place: the first step there, the other after the rest', () => {
     const step = rule('step', 'code', () => ({ price: gain(1.1) }));
-    const further: Rule = { ...rule('further', 'code', () => ({ price: gain(6) })), furtherThan: STEP };
+    const further: Rule = { ...rule('further', 'code', () => ({ price: gain(6) })), furtherThan: 'step' };
     const other = rule('other', 'code', () => ({ price: gain(1.5) }));
     expect(idsOf([further, other, step, unpriced])).toEqual(['step', 'other', 'further', 'unpriced']);
     expect(idsOf([other, further])).toEqual(['further', 'other']);
@@ -151,7 +141,7 @@ describe('the order to try fixes in', () => {
     const step = rule('step', 'code', () => ({ price: gain(1.1) }));
     const further: Rule = {
       ...rule('further', 'code', () => ({ price: gain(6), inShort: 'CUDA graphs' })),
-      furtherThan: STEP,
+      furtherThan: 'step',
     };
     const textOf = (rules: Rule[]) => runRules(rules, runOf([view], 'gpu')).findings[0]!.fix.text;
     expect(textOf([step, further])).toMatch(/A step further: CUDA graphs, ×6\.0 in all\.$/);

@@ -151,10 +151,7 @@ function inOrder(all: readonly Joined[], { bottleneck, cause }: RunFacts['verdic
     return finding.addresses === target ? 2 : finding.addresses === null ? 4 : 3;
   };
   const ids = new Set(all.map((f) => f.finding.id));
-  const [further, first] = partition(
-    all,
-    ({ rule }) => rule.furtherThan !== undefined && ids.has(rule.furtherThan),
-  );
+  const [further, first] = partition(all, ({ rule }) => ids.has(rule.furtherThan ?? ''));
   const ordered = [0, 1, 2, 3, 4].flatMap((group) => {
     const [priced, unpriced] = partition(
       first.filter((f) => groupOf(f) === group),

@@ -58,8 +58,8 @@ export type Maker<Seen, Made extends Claim = Claim> = (seen: Seen) => Made | nul
 /** The answer, as the report has it. */
 export interface Verdict extends Words {
   readonly bottleneck: Bottleneck;
-  /** Short id of the cause: a finding's, if one addresses the bottleneck. */
-  readonly cause: Cause;
+  /** One of facts/causes.ts, or the id of the finding that addresses the bottleneck. */
+  readonly cause: string;
   readonly confidence: number;
   /** Label, headline and details, joined. */
   readonly sentence: string;

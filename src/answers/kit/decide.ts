@@ -1,4 +1,4 @@
-import { type Cause, type FindingId, isJobCause } from '../../facts/causes.js';
+import { isJobCause } from '../../facts/causes.js';
 import type { Claim, Maker, Remark, Verdict } from './claim.js';
 import { sentenceOf } from './words.js';
 
@@ -40,13 +40,13 @@ const verdictOf = ({ bottleneck, cause, confidence, words, second = null, next =
 
 /** A finding, as far as the cause depends on it. */
 interface Explains {
-  readonly id: FindingId;
+  readonly id: string;
   readonly addresses: Verdict['bottleneck'] | null;
 }
 
 /** The first finding that addresses the bottleneck is its cause, unless the verdict names a phase of the job. */
 export function withCause(verdict: Verdict, findings: readonly Explains[]): Verdict {
   const target = verdict.bottleneck === 'compute' ? 'gpu' : verdict.bottleneck;
-  const found: Cause | undefined = findings.find((f) => f.addresses === target)?.id;
+  const found = findings.find((f) => f.addresses === target)?.id;
   return isJobCause(verdict.cause) || !found ? verdict : { ...verdict, cause: found };
 }

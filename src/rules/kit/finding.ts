@@ -1,6 +1,5 @@
 import type { Ms, Ns } from '../../base/units.js';
 import type { Bottleneck } from '../../facts/bottleneck.js';
-import type { FindingId } from '../../facts/causes.js';
 
 /** What a fix costs to apply, cheapest first: a flag at start-up, an argument, an edit to the loop or model, a machine. */
 export const COSTS = ['free', 'knob', 'code', 'hardware'] as const;
@@ -12,7 +11,7 @@ export type Risk = (typeof RISKS)[number];
 /** One fault with its evidence and its fix, as the report has it. */
 export interface Finding {
   /** Of this finding, e.g. `num-workers-zero`. One rule may have several. */
-  readonly id: FindingId;
+  readonly id: string;
   /** The rule's number in the knowledge base, e.g. `T4`; its id where it has none. */
   readonly rule: string;
   readonly title: string;

@@ -2,7 +2,6 @@ import type { Ns } from '../../base/units.js';
 import type { RankView, TraceView } from '../../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
 import type { Bottleneck } from '../../facts/bottleneck.js';
-import type { FindingId } from '../../facts/causes.js';
 import type { Plan } from '../../replay/plan.js';
 import type { Cost, Evidence, Finding, Risk, Speedup } from './finding.js';
 
@@ -87,7 +86,7 @@ interface RuleBase {
    * The finding that this one goes a step further than. Together they are one recommendation, in the place of the better
    * one: that finding comes first, this one after the other known gains, third at the earliest.
    */
-  readonly furtherThan?: FindingId;
+  readonly furtherThan?: string;
   /** Its findings come before those that address the bottleneck: all other ranks wait for this one. */
   readonly comesFirst?: true;
   /** Which sampled lines of the job show the fault: matched against the line's source and the library calls in it. */
@@ -112,7 +111,7 @@ export type Edit = (plan: Plan, level: Level) => void;
 
 /** A finding on one rank, before findings of all ranks are joined. */
 export interface RankFinding {
-  readonly id: FindingId;
+  readonly id: string;
   readonly title: string;
   readonly confidence: number;
   readonly addresses: Bottleneck | null;

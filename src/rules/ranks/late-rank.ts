@@ -46,7 +46,7 @@ export const rule: AnyRule = {
     if (own.length === 0) return noneLate(across);
     return found(
       ...own.map((late) => ({
-        id: `late-rank-${late.ranks.join('-').slice(0, 40)}` as const,
+        id: `late-rank-${late.ranks.join('-').slice(0, 40)}`,
         title: `${describeRanks(late)} ${late.ranks.length > 1 ? 'are' : 'is'} late ${OFTEN[late.pattern]}`,
         confidence: late.confidence,
         addresses: ADDRESSES[late.cause],

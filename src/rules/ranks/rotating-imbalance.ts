@@ -29,7 +29,7 @@ export const rule: AnyRule = {
     if (rotations.length === 0) return noneLate(across);
     return found(
       ...rotations.map((late) => ({
-        id: 'rotating-imbalance' as const,
+        id: 'rotating-imbalance',
         title: 'a different rank is late each step: the work is uneven',
         confidence: late.confidence,
         addresses: ADDRESSES[late.cause],

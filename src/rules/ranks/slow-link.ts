@@ -38,7 +38,7 @@ export const rule: AnyRule = {
         const hosts = link.hosts.length > 0 ? `; hosts ${link.hosts.slice(0, 4).join(', ')}` : '';
         const text = `${link.kind} of ${link.group} (ranks ${link.ranks.slice(0, 8).join(', ')}): ${link.gbps.toFixed(1)} GB/s, siblings ${link.usualGbps.toFixed(1)} GB/s, ${formatMs(link.cost)} per step${hosts}`;
         return {
-          id: `slow-link-${link.group.slice(0, 40)}` as const,
+          id: `slow-link-${link.group.slice(0, 40)}`,
           title: `transfers of group ${link.group} are slow`,
           confidence: 0.75,
           addresses: 'comms' as const,
