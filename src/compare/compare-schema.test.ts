@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import type { z } from 'zod';
 import type { DeepReadonly, Plain } from '../base/units.js';
-import { jsonSchemaText } from '../report/report-json-schema.js';
 import type { CompareReport, FirstRunReport } from './compare-report.js';
 import { compareRuns } from './compare-runs.js';
 import { compareSchema, type comparison, type firstRun } from './compare-schema.js';
@@ -62,9 +60,4 @@ describe('a comparison', () => {
     expect(faults({ ...report, fps: 3 })).not.toEqual([]);
     expect(faults({ ...report, setup: undefined })).not.toEqual([]);
   });
-});
-
-it('docs/compare.schema.json is up to date (npm run schema writes it)', () => {
-  const committed = readFileSync(new URL('../../docs/compare.schema.json', import.meta.url), 'utf8');
-  expect(committed).toBe(jsonSchemaText(compareSchema));
 });

@@ -1,6 +1,6 @@
 import { found } from '../base/check.js';
 import { mean } from '../base/statistics.js';
-import { MAY_BE_HIDDEN } from '../facts/note-codes.js';
+import { MAY_BE_HIDDEN } from '../facts/step-facts.js';
 import { lasting } from '../facts/step-time.js';
 import { sumOfClasses, type TimeByClass, totals } from '../facts/time-class.js';
 import { areRegular, atPace } from '../logs/pace.js';

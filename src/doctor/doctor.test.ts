@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RunCommand } from '../machine/command.js';
-import { type GpuFields, type Probe, queryGpus } from '../machine/probe.js';
+import { type GpuFields, type Probe, queryGpus, type TorchFacts } from '../machine/probe.js';
 import { fakeFiles } from '../machine/testing.js';
-import type { TorchFacts } from '../machine/torch-facts.js';
 import { mountOf } from './data-checks.js';
 import { examine } from './examine.js';
 

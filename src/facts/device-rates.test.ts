@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { capabilities } from './capabilities.js';
-import { findDevice } from './device-rates.js';
+import { capabilities, findDevice } from './device-rates.js';
 
 const GiB = 2 ** 30;
 

@@ -9,7 +9,7 @@ interface LoggedRun {
 }
 
 /** Clocks of machines differ, so events closer together than this count as simultaneous. */
-const CLOCK_TOLERANCE_NS = 60e9;
+export const CLOCK_TOLERANCE_NS = 60e9;
 
 /**
  * Without a run id from the launcher, each rank makes one up. Logs of different ranks with the same world size that began
@@ -17,13 +17,13 @@ const CLOCK_TOLERANCE_NS = 60e9;
  */
 export function commonNames(members: readonly RankedInput[]): (id: string) => string {
   const logged = new Map<string, LoggedRun>();
-  for (const { rank, member } of members) {
+  for (const member of members) {
     for (const run of logOf(member)?.runs ?? []) {
       const { id } = run;
       if (id === null) continue;
       const worldSize = run.header?.worldSize ?? 0;
       const one = logged.get(id) ?? { id, ranks: new Set(), worldSize, began: Number.NaN };
-      one.ranks.add(rank);
+      one.ranks.add(member.rank);
       one.began = run.header?.startedNs ?? one.began;
       logged.set(id, one);
     }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { iterationWords } from '../facts/iteration.js';
+import { iterationWords } from '../facts/job-time.js';
 import type { EventLogRun } from '../model/event-log.js';
 import { inOneUnit, iterationOf } from './iteration.js';
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { groupChecks } from '../facts/group-checks.js';
-import { COLLECTIVE_KINDS } from '../facts/rank-collectives.js';
+import { COLLECTIVE_KINDS, groupChecks } from '../facts/rank-collectives.js';
 import { matchCollectives } from '../run/collectives/match.js';
 import { divideWaits } from '../run/collectives/waits.js';
 import { collectivesOfLog, MemberLists, membersOf } from './log-collectives.js';

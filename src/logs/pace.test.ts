@@ -16,7 +16,9 @@ describe('recorded steps against all steps', () => {
     ['a pause now and then is no step', 100, { mean: 500, median: 101 }, null],
     ['one recorded step in ten had a checkpoint', 300, { mean: 120, median: 100 }, 'recorded-slower'],
     ['there is no gap', 100, { mean: Number.NaN, median: Number.NaN }, null],
-  ])('%s', (_, recorded, gaps, bias) => expect(biasOf(recorded, gaps)).toBe(bias));
+  ])('recorded steps against all steps: %s', (_, recorded, gaps, bias) =>
+    expect(biasOf(recorded, gaps)).toBe(bias),
+  );
 });
 
 it.each([

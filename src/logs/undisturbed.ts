@@ -1,6 +1,6 @@
 import { type CheckResult, found } from '../base/check.js';
 import { formatCount } from '../base/units.js';
-import { PROFILER_LEFT_ON } from '../facts/note-codes.js';
+import { PROFILER_LEFT_ON } from '../facts/step-facts.js';
 import type { EventLogRun } from '../model/event-log.js';
 
 /** Fewer steps are not a measurement. */

@@ -10,6 +10,7 @@ const ROCM = JSON.stringify({
     'sclk clock speed:': '(2100Mhz)',
     'Average Graphics Package Power (W)': '540.0',
     'Max Graphics Package Power (W)': '750.0',
+    'Temperature (Sensor edge) (C)': '55.0',
     'Temperature (Sensor junction) (C)': '71.0',
   },
   card1: { 'GPU use (%)': '3', 'sclk clock speed:': '(132Mhz)' },

@@ -1,7 +1,6 @@
-/**
- * rocm-smi's JSON as the CSV that nvidia-smi's query prints, so that one reader reads both. Names of fields differ between
- * versions of ROCm: they are found by what they contain. Null: not such JSON.
- */
+import { ROCM_NAMES, type RocmFigure } from '../model/telemetry.js';
+
+/** rocm-smi's JSON as the CSV that nvidia-smi's query prints, so that one reader reads both. Null: not such JSON. */
 export function rocmAsQuery(text: string): string | null {
   const cards = cardsOf(text);
   if (cards === null) return null;
@@ -10,13 +9,13 @@ export function rocmAsQuery(text: string): string | null {
     .join('');
 }
 
-const COLUMNS = [
-  { name: 'utilization.gpu [%]', of: /^gpu use/i },
-  { name: 'clocks.current.sm [MHz]', of: /^sclk clock speed/i },
-  { name: 'power.draw [W]', of: /(?:average|current) .*power/i },
-  { name: 'power.limit [W]', of: /^max graphics package power/i },
-  { name: 'temperature.gpu', of: /^temperature .*(?:edge|junction)/i },
-] as const;
+const COLUMNS: readonly { readonly name: string; readonly of: RocmFigure }[] = [
+  { name: 'utilization.gpu [%]', of: 'utilization' },
+  { name: 'clocks.current.sm [MHz]', of: 'smClock' },
+  { name: 'power.draw [W]', of: 'power' },
+  { name: 'power.limit [W]', of: 'powerLimit' },
+  { name: 'temperature.gpu', of: 'temperature' },
+];
 
 export const ROCM_HEADER = `index, ${COLUMNS.map(({ name }) => name).join(', ')}\n`;
 export const ROCM_ARGUMENTS = [
@@ -47,7 +46,8 @@ function cardsOf(text: string): [number, Readonly<Record<string, unknown>>][] | 
 }
 
 /** `"(1500Mhz)"`, `"41.0"`, `300`. */
-function figure(card: Readonly<Record<string, unknown>>, name: RegExp): string {
-  const value = Object.entries(card).find(([key]) => name.test(key))?.[1];
-  return /\d+(?:\.\d+)?/.exec(String(value ?? ''))?.[0] ?? '[N/A]';
+function figure(card: Readonly<Record<string, unknown>>, of: RocmFigure): string {
+  const keys = Object.keys(card);
+  const key = ROCM_NAMES[of].flatMap((name) => keys.find((k) => name.test(k)) ?? [])[0];
+  return /\d+(?:\.\d+)?/.exec(String((key && card[key]) ?? ''))?.[0] ?? '[N/A]';
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { findJob, namedJob } from './find-job.js';
 import { parseStat } from './proc-text.js';
 import { factsOf, processTable, sampleProcess, treeOf } from './processes.js';
 import { fakeFiles, statLine } from './testing.js';
+import { findJob, namedJob } from './watch-job.js';
 
 const python = (pid: number, parent: number, more: Readonly<Record<string, string>> = {}) => ({
   [`/proc/${pid}/stat`]: statLine(pid, 'python', 'S', parent, pid),

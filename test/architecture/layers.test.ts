@@ -83,7 +83,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   launch: ['base', 'model', 'machine'],
   machine: ['base', 'model'],
   compare: ['base', 'facts', 'ingest', 'diagnosis', 'rules', 'report', 'answers'],
-  trial: ['base', 'launch', 'compare'],
+  trial: ['base', 'launch', 'compare', 'report'],
   triage: ['base', 'model', 'readers', 'telemetry', 'machine'],
   doctor: ['base', 'telemetry', 'machine'],
   cli: [
@@ -209,12 +209,12 @@ describe('files', () => {
 
 it('the program does not load zod: the schema is for documents and tests', () => {
   const loads =
-    /^import (?!type\b)[^;]*'(?:zod|[^']*(?:report|report-json|finding|compare|try)-schema\.js)'/m;
+    /^import (?!type\b)[^;]*'(?:zod|[^']*(?:(?:report|finding|compare|try)-schema|schema-text)\.js)'/m;
   expect(files.filter((f) => loads.test(sourceText(f)))).toEqual([
     'compare/compare-schema.ts',
     'report/finding-schema.ts',
-    'report/report-json-schema.ts',
     'report/report-schema.ts',
+    'report/schema-text.ts',
     'trial/try-schema.ts',
   ]);
 });

@@ -14,7 +14,7 @@ async function report(...paths: string[]) {
   return { code, ...reportSchema.parse(JSON.parse(stdout)) };
 }
 
-describe('files beside traces', () => {
+describe('files next to traces', () => {
   it('a torch log is joined with a trace: it names function, guard and dimension', () =>
     inFolder(async (folder) => {
       cpSync(join(root, 'zoo/fixtures/recompile_ragged/rank0.json.gz'), join(folder, 'rank0.json.gz'));

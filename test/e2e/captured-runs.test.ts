@@ -46,7 +46,7 @@ describe('a GPU whose clock is low', () => {
     expect(r.ignored).toEqual([]);
   });
 
-  it('a GPU whose clock is low is found from event logs too, whose phases alone cannot tell computing from host time', async () => {
+  it('a GPU whose clock is low is found from event logs too, whose phases alone do not separate computing from host time', async () => {
     const r = await diagnosed(HOT, { logs: true, telemetry: true });
     expect(r.stragglers).toMatchObject([{ ranks: [5], cause: 'gpu' }]);
     expect(r.stragglers[0]!.sentence).toMatch(CLOCKS);
@@ -71,7 +71,7 @@ describe('a GPU whose clock is low', () => {
   });
 });
 
-describe('telemetry beside real traces', () => {
+describe('telemetry with real traces', () => {
   const ZOO = join(root, 'zoo/fixtures');
   const read = (paths: readonly string[]) => diagnose(paths, { steps: null, ranks: null, jobs: 1 });
   /** What was recorded with `fp32_tf32`: power, degrees, busy, clock, violations of power and heat. */
@@ -90,7 +90,7 @@ describe('telemetry beside real traces', () => {
     });
 
   it.each(['h2d_pinned', 'adam_forloop', 'data_io_w0'])(
-    'telemetry beside real traces of a healthy GPU changes nothing: %s',
+    'telemetry with real traces of a healthy GPU changes nothing: %s',
     async (name) => {
       const alone = await read([join(ZOO, name, 'rank0.json.gz')]);
       const beside = await read([join(ZOO, name)]);
@@ -160,7 +160,7 @@ describe('locations of late ranks', () => {
       for (const { path, text } of toManifests(simulateRun(options))) {
         const turned = JSON.parse(text) as { mesh?: object; coordinates?: object; rank?: number };
         const rank = turned.rank ?? 0;
-        // As if tensor-parallel ranks lay far apart.
+        // As if tensor-parallel ranks were far apart.
         if (turned.mesh) turned.mesh = { axes: ['dp', 'tp'], sizes: [2, 4] };
         else turned.coordinates = { dp: rank >> 2, tp: rank % 4 };
         writeFileSync(join(folder, path), JSON.stringify(turned));
@@ -203,7 +203,7 @@ describe('the manifests of a capture', () => {
     await inFolder(async (folder) => {
       writeCapture(simulateRun(options), folder, { traces: true, logs: true, telemetry: true });
       const run = await readInputs([folder], { facts: { steps: null } }, { jobs: 1 });
-      expect(run.members.flatMap((m) => traceFactsOf(m.member)?.light ?? [])).toEqual(Array(8).fill(false));
+      expect(run.members.flatMap((m) => traceFactsOf(m)?.light ?? [])).toEqual(Array(8).fill(false));
     });
   });
 

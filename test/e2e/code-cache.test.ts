@@ -43,7 +43,7 @@ const withoutModules = (folder: string) => {
   for (const name of BUNDLES) rmSync(join(folder, `dist/${name}.js`));
 };
 
-describe('compiled code beside the bundles', () => {
+describe('compiled code next to the bundles', () => {
   it('a checkout runs the compiled code: the modules are not loaded', () =>
     withCopy(async (folder) => {
       withoutModules(folder);

@@ -73,7 +73,7 @@ describe('whyslow compare', () => {
       expect(named.report.after.runs[0]!.steps).toBeGreaterThan(50);
     }));
 
-  it('exits 3 when the runs cannot tell, and says what to record', () =>
+  it('compare exits with 3 if the runs do not settle it, and says what to record', () =>
     inFolder(async (cwd) => {
       const few = (name: string, ms: number, seed: number) => writeLog(join(cwd, name), ms, seed, 12, 0.2);
       const { report, code } = await compared(few('a.jsonl', 100, 5), few('b.jsonl', 103, 6));

@@ -36,7 +36,7 @@ describe('one of four ranks, cut', () => {
       return diagnose(folder);
     });
 
-  it('does not keep the others from naming the late one', async () => {
+  it('a truncated rank does not keep the others from naming the late one', async () => {
     const { verdict, stragglers } = await withCut(0);
     expect(stragglers).toMatchObject([{ ranks: [2] }]);
     expect(verdict.bottleneck).toBe('host');

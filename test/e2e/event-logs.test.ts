@@ -65,7 +65,7 @@ describe('GPU jobs', () => {
       const { truth, report } = await simulated({ seed: 4, fault }, layouts[name]);
       expect(report.stragglers).toMatchObject([{ ranks: [5], pattern: 'persistent', cause }]);
       const said = report.stragglers[0]!.cost_ms / truth.costMs;
-      // Slow computing inside the phase with the collective cannot be told from the collective.
+      // Slow computing inside the phase with the collective cannot be separated from the collective.
       const least = kind === 'gpu' && name === 'without collectives' ? 0.3 : 0.8;
       expect(said).toBeGreaterThan(least);
       expect(said).toBeLessThan(1.2);

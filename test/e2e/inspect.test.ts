@@ -123,7 +123,7 @@ describe('input', () => {
     });
   });
 
-  it('may be event logs beside traces', async () => {
+  it('inspect lists event logs next to traces', async () => {
     await inFolder(async (folder) => {
       const rows = [0, 10, 20].map(
         (step) => `{"name": "training_step", "step": ${step}, "rank": 1, "duration_ms": 35.5}`,

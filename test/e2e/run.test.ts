@@ -202,7 +202,7 @@ describe('whyslow run when nothing was captured', () => {
     }));
 });
 
-describe('whyslow run beside nvidia-smi', () => {
+describe('whyslow run with nvidia-smi', () => {
   /** An nvidia-smi that refuses some columns, as old drivers do, and writes its process id to a file. */
   const FAKE = `#!/bin/sh
 echo "$@" >> "$FAKE_LOG"

@@ -106,18 +106,21 @@ describe('the critical path of simulated runs', () => {
 });
 
 describe('simulated runs', () => {
-  it.each(['spike', 'periodic'] as const)('tell a %s from a rank that is always late', (pattern) => {
-    const outcomes = seedsUpTo(cases(3, 6)).map((seed) =>
-      scoreRun({
-        seed,
-        ranks: 8,
-        steps: 12,
-        parallelism: 'ddp',
-        fault: { kind: 'host', ranks: [3], size: 0.5, pattern, period: 3 },
-      }),
-    );
-    expect(share(outcomes, (o) => o.said.startsWith(`${pattern} 3 host`))).toBeGreaterThan(MOST);
-  });
+  it.each(['spike', 'periodic'] as const)(
+    'a %s is distinguished from a rank that is always late',
+    (pattern) => {
+      const outcomes = seedsUpTo(cases(3, 6)).map((seed) =>
+        scoreRun({
+          seed,
+          ranks: 8,
+          steps: 12,
+          parallelism: 'ddp',
+          fault: { kind: 'host', ranks: [3], size: 0.5, pattern, period: 3 },
+        }),
+      );
+      expect(share(outcomes, (o) => o.said.startsWith(`${pattern} 3 host`))).toBeGreaterThan(MOST);
+    },
+  );
 
   it('simulated runs with a rotating imbalance have no late rank', () => {
     const outcomes = seedsUpTo(cases(3, 6)).map((seed) =>

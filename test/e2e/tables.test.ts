@@ -99,7 +99,7 @@ describe('whyslow export', () => {
       expect(missing.code).toBe(2);
       expect(existsSync(join(folder, 'other'))).toBe(false);
       expect(readdirSync(out).sort()).toEqual(TABLE_NAMES.map((n) => `${n}.parquet`).sort());
-      // The tables lie beside traces without disturbing them.
+      // The tables are next to traces without disturbing them.
       const { code } = await whyslow(['diagnose', LOOP, out]);
       expect(code).toBe(0);
     }));

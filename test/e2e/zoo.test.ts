@@ -18,12 +18,12 @@ describe('the shipped zoo', async () => {
     expect(missedFloors(totalsOf(scores))).toEqual([]);
   });
 
-  it('gets no false promises', () => {
+  it('no false gain is predicted on the zoo', () => {
     expect(scores.flatMap((s) => s.falsePromises)).toEqual([]);
   });
 });
 
-describe('host-bound loops with clean truth', async () => {
+describe('host-bound loops with ground truth', async () => {
   const sets = await Promise.all(['clean/b', 'clean/new'].map((set) => scoreZoo(pathOf(set))));
   const totals = totalsOf(sets.flatMap((s) => s.scores));
 

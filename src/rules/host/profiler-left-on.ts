@@ -1,4 +1,4 @@
-import { PROFILER_LEFT_ON } from '../../facts/note-codes.js';
+import { PROFILER_LEFT_ON } from '../../facts/step-facts.js';
 import { evidence } from '../kit/evidence.js';
 import { type AnyRule, found, silent } from '../kit/rule.js';
 

@@ -1,3 +1,4 @@
+import { oncePer } from '../../base/once-per.js';
 import { largest } from '../../base/statistics.js';
 import { formatPercent, ns, share } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
@@ -9,7 +10,6 @@ import { outsideUnfusedAttention } from './attention.js';
 import { silentBelow } from './evidence.js';
 import { IDLE, idleForLaunches, runsCompiled } from './host.js';
 import { isBatchNorm } from './norms.js';
-import { perView } from './per-view.js';
 import { priceOf } from './price.js';
 import { type Level, type Levels, type Price, type Silent, silent, threshold } from './rule.js';
 import { has, REMOVED, type WorkTime, workTime } from './work.js';
@@ -64,7 +64,7 @@ interface Fusing {
 }
 
 /** What fusing chains of elementwise kernels brings, where they keep the GPU busy. */
-export const priceOfFusing = perView((view): Fusing | Silent => {
+export const priceOfFusing = oncePer((view: TraceView): Fusing | Silent => {
   const plan = view.facts.detail?.plan;
   if (!plan) return silent('launches were not recorded');
   if (runsCompiled(view)) return silent('the model is already compiled');

@@ -1,5 +1,5 @@
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
-import { WorkSort } from '../../facts/work-sort.js';
+import { WorkSort } from '../../facts/time-class.js';
 import { removeCalls, removeOperators, skipWaits, takeFromLongest } from '../../replay/edits.js';
 import { type Plan, SYNC } from '../../replay/plan.js';
 import { Role } from '../../traces/detail/roles.js';

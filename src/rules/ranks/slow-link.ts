@@ -1,5 +1,5 @@
 import { formatMs } from '../../base/units.js';
-import { SLOWER } from '../../run/collectives/slow-links.js';
+import { SLOWER } from '../../run/collectives/bandwidth.js';
 import { timeEvidence } from '../kit/evidence.js';
 import { type AnyRule, found, silent, threshold } from '../kit/rule.js';
 

@@ -1,6 +1,5 @@
 import { groupBy } from '../../base/group-by.js';
-import { agrees, Tokens } from './agreement.js';
-import type { Channel } from './channels.js';
+import { agrees, type Channel, Tokens } from './channels.js';
 import { commonSubsequence } from './common-subsequence.js';
 import type { MatchInput, Slots } from './matched.js';
 

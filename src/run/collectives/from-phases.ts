@@ -5,7 +5,7 @@ import type { EventFacts } from '../../logs/event-facts.js';
 import { FROM_LOG, NO_DETAILS } from '../../logs/log-collectives.js';
 import { roleOf } from '../../logs/phases.js';
 import { LATE_SHARE } from '../lateness/lateness.js';
-import { commonSteps } from '../table/common-steps.js';
+import { commonSteps } from '../table/build-table.js';
 
 /** Fewer steps may agree by chance. */
 const MIN_STEPS = 5;

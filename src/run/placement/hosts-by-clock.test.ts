@@ -6,7 +6,7 @@ import { ns } from '../../base/units.js';
 import { analyzeTrace } from '../../traces/analyze-trace.js';
 import type { RankClock } from '../collectives/clocks.js';
 import { compareRanks } from '../compare.js';
-import { hostsByClock } from './hosts-by-clock.js';
+import { hostsByClock } from './place-ranks.js';
 
 /** Offsets in µs, of ranks 0, 1, … */
 const clocksOf = (offsets: readonly number[], errorUs = 5): RankClock[] =>

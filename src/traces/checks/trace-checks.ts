@@ -7,7 +7,7 @@ import { COMPILES, OPTIMIZER_STEP, WAITS_FOR_DATA } from '../../model/host-names
 import { kindMask, type Trace } from '../../model/trace.js';
 import type { KindInfo } from '../../model/trace-data.js';
 import { completeSteps } from '../timeline/complete-steps.js';
-import { wholeSteps } from '../timeline/whole-steps.js';
+import { wholeSteps } from '../timeline/step-times.js';
 
 /** In the order of the report. Each check is pure and returns nothing when all is well. */
 const TRACE_CHECKS: readonly ((trace: Trace) => readonly CheckResult[])[] = [

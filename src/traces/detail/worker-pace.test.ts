@@ -51,9 +51,9 @@ describe('workers do not set the pace', () => {
       'where an epoch ends and they begin again',
       inTurn([step(12), 22_000], [`host 1  ${NEXT} 0-1000`, 1_000], [step(12), 22_000], [step(12), 22_000]),
     ],
-  ])('%s', (_, drawing) => expect(paceOf(drawing)).toBe(0));
+  ])('workers do not set the pace: %s', (_, drawing) => expect(paceOf(drawing)).toBe(0));
 
-  it('does where every second step waits', () => {
+  it('workers set the pace where every second step waits', () => {
     const [late, ready] = [[step(40), 50_000] as const, [step(0.1), 10_100] as const];
     expect(paceOf(inTurn(ready, late, ready, late, ready))).toBeGreaterThan(20e6);
   });

@@ -1,4 +1,4 @@
-import type { Precision } from '../../facts/precision.js';
+import type { Precision } from '../../facts/device-rates.js';
 
 /** What a piece of GPU work does. */
 export type WorkClass =

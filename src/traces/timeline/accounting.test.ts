@@ -67,7 +67,7 @@ describe('idle time is blamed on what delayed the launch:', () => {
     ['compiling', 'idle_compile', 'PyCodeCache.load_by_key_path (dynamo_timed) 10-70'],
     ['loading code', 'idle_compile', 'cuModuleLoadData 10-70'],
     ['a barrier', 'idle_comms', 'c10d::barrier 10-70'],
-  ])('%s', (_, blamed, span) => {
+  ])('idle time is blamed on %s', (_, blamed, span) => {
     expect(timeOf(gapWith(`host 1  ${span}`))).toEqual({ compute: 20, [blamed]: 60, idle_host: 20 });
   });
 

@@ -44,7 +44,7 @@ describe('a first step that did more than the others', () => {
     ['it is like the others', [3100, 3000, 3100, 3000], false],
     ['another did as much', [9000, 300, 8800, 300], false],
     ['too few others', [9000, 300, 300], false],
-  ])('%s', (_, works, expected) => expect(did(works)).toBe(expected));
+  ])('a first step did more than the others: %s', (_, works, expected) => expect(did(works)).toBe(expected));
 });
 
 describe('a long trace', () => {

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { drawTrace } from '../../../test/helpers/draw-trace.js';
 import { orderGpuWork } from './gpu-work.js';
 import { findHostSpans } from './host-spans.js';
-import { findStepTimes } from './step-times.js';
-import { wholeSteps } from './whole-steps.js';
+import { findStepTimes, wholeSteps } from './step-times.js';
 
 /** Steps of 1 ms; each launches so many kernels. */
 function timesOf(...kernels: readonly number[]) {
