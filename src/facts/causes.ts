@@ -42,7 +42,7 @@ export const CAUSES = [
 
 /** A phase of the job that takes most of its time: `checkpoint-time`, or the job's own name for it. */
 export type JobCause = `${string}-time`;
-export const jobCause = (phase: string): JobCause => `${phase}-time`;
+export const jobCause = <Phase extends string>(phase: Phase) => `${phase}-time` as const;
 export const isJobCause = (cause: string): cause is JobCause => cause.endsWith('-time');
 
 export type Cause = (typeof CAUSES)[number] | JobCause;

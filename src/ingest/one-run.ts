@@ -78,7 +78,7 @@ function find(runs: readonly NamedRun[], wanted: string): NamedRun {
   throw new InputError(`there is no run ${wanted}; ${known}`);
 }
 
-/** By folder: the run whose run.json lies there, if it is the only one. Everything below belongs to that run. */
+/** By folder: the run whose run.json is there, if it is the only one. Everything below belongs to that run. */
 type RunFolders = ReadonlyMap<string, string>;
 
 function runFolders({ beside, members }: RunInputs): RunFolders {

@@ -1,4 +1,4 @@
-/** Types and small values that users of the library need beside its functions. The command line is one of them. */
+/** Types and small values that users of the library need in addition to its functions. The CLI is one of them. */
 
 export type { Verdict } from '../answers/kit/claim.js';
 export type { Health, HealthProblem } from '../base/check.js';

@@ -19,7 +19,7 @@ export interface DividedSteps {
 }
 
 /**
- * Divides steps by when their phases ran: an instant belongs to the first class that claims it. Null where that cannot be
+ * Divides steps by when their phases ran: an instant belongs to the first class that claims it. Null if that cannot be
  * done: a start time is missing; the run was resumed; or waits were timed by the host, and computing only as part of the
  * whole step, which covers the waits whether the device worked meanwhile or not.
  */

@@ -35,9 +35,9 @@ export interface EventFacts {
   readonly step: Ns;
   readonly medianStep: Ns;
   readonly stepSource: EventStepSource;
-  /** The step includes input. False where neither start times nor `data_wait` show that nothing lies between steps. */
+  /** The step includes input. False if neither start times nor `data_wait` show that nothing is between steps. */
   readonly stepIsWhole: boolean;
-  /** In order of appearance. Phases may lie inside one another. */
+  /** In order of appearance. Phases may be nested. */
   readonly phases: readonly PhaseFacts[];
   /** Adds up to `step`. */
   readonly time: TimeByClass;
@@ -71,7 +71,7 @@ export interface PhaseFacts {
 export function analyzeEventLog(log: EventLog): EventFacts[] {
   return log.runs.flatMap((run) => {
     const job = jobTimeOf(run.header);
-    // Without the totals of the whole job, what lies outside steps would be lost.
+    // Without the totals of the whole job, time outside steps would be lost.
     const outside = job ? outsideNames(run) : NO_NAMES;
     return recordsByRank(run).flatMap((recorded) => {
       const records = trainingOnly(recorded, run, outside);
@@ -88,7 +88,7 @@ export function analyzeEventLog(log: EventLog): EventFacts[] {
 
 const NO_NAMES: ReadonlySet<string> = new Set();
 
-/** Ranks are compared by the wall clock, so the same steps are divided once more with what lies outside them. */
+/** Ranks are compared by the wall clock, so the same steps are divided once more with the time outside them. */
 function wallTimeline(recorded: RankRecords, periods: StepPeriods): RankTimeline | null {
   const wall = onWallClock(recorded, periods);
   return wall && (divideBySpans(recorded, wall, meanAmounts(wall.amounts))?.timeline ?? null);
@@ -100,7 +100,7 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
   const amounts = meanAmounts(periods.amounts);
   const { divided, timePerStep, computing, exposed, hostPaced, timeline } = divide(records, periods, amounts);
   const outliers = findOutliers(computing);
-  // Only whole iterations can be compared with all steps. What lies outside anything less is not known.
+  // Only whole iterations can be compared with all steps. For anything less, the time outside is unknown.
   const isIteration =
     source === 'start-times'
       ? gaps.steps >= ENOUGH_IN_GAPS

@@ -5,7 +5,7 @@ import type { RankRecords, RecordedStep } from './step-records.js';
 
 /**
  * `whole`: training_step is the iteration and holds the waits (data_wait, host_to_device, training_metrics).
- * `beside`: it is the model's part, and the waits lie before and after it, as lmms-engine writes it.
+ * `beside`: it is the model's part, and the waits are before and after it, as lmms-engine writes it.
  */
 export type Layout = 'whole' | 'beside';
 
@@ -48,7 +48,7 @@ function byStarts(records: RankRecords, steps: readonly RecordedStep[]): Layout 
   return inside + outside === 0 ? null : inside >= outside ? 'whole' : 'beside';
 }
 
-/** Waits that do not fit into training_step lie beside it. */
+/** Waits that do not fit into training_step are outside it. */
 function bySize(mean: Amounts): Layout | null {
   return total(mean, [...WAIT_ROLES, 'compute']) > TOLERANCE * total(mean, ['whole']) ? 'beside' : null;
 }

@@ -7,7 +7,7 @@ const MAX_ERROR = 0.15;
 /** The causes must vary by this share of the mean effect, or noise decides. */
 const MIN_VARIATION = 0.1;
 
-/** Least-squares slope of `effects` over `causes`, with its standard error. Null: it cannot be told. */
+/** Least-squares slope of `effects` over `causes`, with its standard error. Null: unknown. */
 export function leastSquares(
   causes: readonly number[],
   effects: readonly number[],

@@ -63,7 +63,7 @@ export function findPeriods(records: RankRecords): StepPeriods | null {
   if (manyPairs && !(withWhole.length >= pairs.length + ENOUGH_ALONE && lastUntilTheNext(pairs)))
     return finish('start-times', records, pairs, starts);
   if (manyPairs || withWhole.length * 2 >= all.length) {
-    // Whether waits lie inside is decided later; a warm-up step is long either way.
+    // Whether waits are inside is decided later; a warm-up step is long either way.
     const longest = (a: Amounts) => total(a, ['whole', ...WAIT_ROLES]);
     const steps = withWhole.map((c) => ({ ...c, ns: longest(c.amounts), start: Number.NaN }));
     return finish('training_step', records, steps, starts);
@@ -100,7 +100,7 @@ function finish(
   };
 }
 
-/** The same steps in records that still hold what lies outside training. Null: it is not known when they began. */
+/** The same steps in records that still include the time outside training. Null: their start is unknown. */
 export function onWallClock(recorded: RankRecords, periods: StepPeriods): StepPeriods | null {
   const byNumber = new Map(recorded.steps.map((s, i) => [s.number, i]));
   const indices = periods.steps.map((s) => byNumber.get(s.number)!);
@@ -166,7 +166,7 @@ function gapPeriods(
   return { mean: sum('ns') / covered, median: median(gaps.map((gap) => gap.ns / gap.steps)), steps: covered };
 }
 
-/** Phases one after the other. Collectives and the job's own phases lie inside the model's phases, where there are any. */
+/** Phases one after the other. Collectives and the job's own phases are inside the model's phases, if there are any. */
 function summed(records: RankRecords, all: readonly Timed[]): Candidate[] {
   const counted: PhaseRole[] = [...WAIT_ROLES, 'compute'];
   if (!all.some((c) => total(c.amounts, ['compute']) >= MIN_STEP)) counted.push('comms', 'own');

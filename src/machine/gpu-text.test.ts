@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { triage } from '../report/triage-report.js';
 import { drawJob } from '../triage/testing.js';
-import { ROCM_HEADER, rocmAsQuery } from './gpu-text.js';
+import { ROCM_HEADER, rocmAsQuery } from './gpu-watch.js';
 
 /** As rocm-smi of ROCm 6 prints it (`--showuse --showclocks --showpower --showmaxpower --showtemp --json`). */
 const ROCM = JSON.stringify({

@@ -92,7 +92,7 @@ export async function mergeRun(diagnosis: Diagnosis, options: MergeOptions): Pro
         () => file.flush(),
         (stored) => options.progress?.update(before + stored, done),
       );
-      // Of which file: there are many.
+      // The file is named, because there are many.
       problems.addAll(result.problems.map((p) => ({ ...p, message: `${member.path}: ${p.message}` })));
       writer.finish();
       read += member.storedBytes;

@@ -9,7 +9,7 @@ export interface TryReport {
   /** ISO 8601 */ readonly started: string;
   readonly device: string | null;
   readonly torch: string | null;
-  readonly framework: 'plain' | 'transformers' | 'lightning';
+  /** whose loop trains: plain, transformers, lightning, accelerate, … */ readonly framework: string;
   readonly ranks: number;
   /** the job without any fix; null: it could not be measured */ readonly as_it_is: AsItIs | null;
   readonly trials: readonly Trial[];

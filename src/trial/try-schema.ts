@@ -69,7 +69,7 @@ export const trySchema = z.strictObject({
   started: z.string().describe('ISO 8601'),
   device: z.string().nullable(),
   torch: z.string().nullable(),
-  framework: z.enum(['plain', 'transformers', 'lightning']),
+  framework: z.string().describe('whose loop trains: plain, transformers, lightning, accelerate, …'),
   ranks: z.int().min(0),
   as_it_is: z
     .strictObject({

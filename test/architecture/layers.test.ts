@@ -7,6 +7,7 @@ import { pictureOf } from './picture.js';
 /** Who may import whom: the one-way flow of ARCHITECTURE.md. Tests may import anything. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   base: [],
+  remedies: ['base'],
   model: ['base'],
   sources: ['base'],
   readers: ['base', 'model', 'telemetry'],
@@ -31,9 +32,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'machine',
     'triage',
   ],
-  rules: ['base', 'facts', 'replay', 'traces', 'telemetry', 'run', 'diagnosis', 'answers'],
+  rules: ['base', 'remedies', 'facts', 'replay', 'traces', 'telemetry', 'run', 'diagnosis', 'answers'],
   report: [
     'base',
+    'remedies',
     'model',
     'facts',
     'traces',
@@ -61,8 +63,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'answers',
   ],
   timeline: ['base', 'model', 'drawing', 'ingest', 'run', 'answers'],
-  lint: ['base'],
-  render: ['base', 'facts', 'report', 'rules', 'lint', 'doctor', 'compare', 'trial', 'page'],
+  lint: ['base', 'remedies'],
+  render: ['base', 'remedies', 'facts', 'report', 'rules', 'lint', 'doctor', 'compare', 'trial', 'page'],
   library: [
     'base',
     'facts',
@@ -83,11 +85,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   launch: ['base', 'model', 'machine'],
   machine: ['base', 'model'],
   compare: ['base', 'facts', 'ingest', 'diagnosis', 'rules', 'report', 'answers'],
-  trial: ['base', 'launch', 'compare', 'report'],
+  trial: ['base', 'remedies', 'launch', 'compare', 'report'],
   triage: ['base', 'model', 'readers', 'telemetry', 'machine'],
-  doctor: ['base', 'telemetry', 'machine'],
+  doctor: ['base', 'remedies', 'telemetry', 'machine'],
   cli: [
     'base',
+    'remedies',
     'library',
     'render',
     'launch',
@@ -216,5 +219,12 @@ it('the program does not load zod: the schema is for documents and tests', () =>
     'report/report-schema.ts',
     'report/schema-text.ts',
     'trial/try-schema.ts',
+  ]);
+});
+
+it('only the server of the page listens on a port, and only on loopback', () => {
+  expect(files.filter((f) => /\bcreateServer\b|\.listen\(/.test(sourceText(f)))).toEqual(['server/serve.ts']);
+  expect(sourceText('server/serve.ts').match(/\.listen\(.*/g)).toEqual([
+    ".listen(port, '127.0.0.1', resolve);",
   ]);
 });

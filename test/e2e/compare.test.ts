@@ -39,7 +39,7 @@ describe('whyslow compare', () => {
       ];
       const failed = await whyslow(['compare', a, slow, '--fail-over', '5%']);
       expect(failed.code).toBe(1);
-      expect(failed.stdout).toMatch(/^1\d\.\d% slower, 95% between \d+\.\d and \d+\.\d %: not noise/);
+      expect(failed.stdout).toMatch(/^1\d\.\d% slower, 95% between \d+\.\d and \d+\.\d%: not noise/);
       expect(failed.stderr).toContain('exit code 1, because it is slower by more than 5%');
       expect((await whyslow(['compare', a, slow, '--fail-over', '30%'])).code).toBe(0);
       expect((await whyslow(['compare', a, same, '--fail-over', '5%'])).code).toBe(0);

@@ -21,7 +21,7 @@ export function readPart(part: Buffer): FactsPart | null {
   return { data: head.data, column: (index) => unpack(columns[index]) };
 }
 
-/** Null: the columns do not lie within the part, or need too much memory. */
+/** Null: the columns are not within the part, or need too much memory. */
 function storedColumns(heads: unknown, bytes: Uint8Array): readonly StoredColumn[] | null {
   if (!Array.isArray(heads)) return null;
   const columns: StoredColumn[] = [];

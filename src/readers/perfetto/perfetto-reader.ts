@@ -20,7 +20,7 @@ import { type EventTools, TrackEventReader } from './track-events.js';
 import { TrackTable } from './tracks.js';
 import { MessageReader } from './wire.js';
 
-/** Writers in one file. PyTorch is one; a phone has some hundred. */
+/** Writers in one file. PyTorch is one; a phone has about a hundred. */
 const MAX_SEQUENCES = 4096;
 /** A trace of PyTorch shows what it is in its first events. After so many bytes without one, it is none. */
 const FOREIGN_BYTES = 64 << 20;

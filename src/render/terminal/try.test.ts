@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FIXES } from '../../trial/fixes.js';
+import { TRIALS } from '../../remedies/remedies.js';
 import type { Trial, TryReport } from '../../trial/trials.js';
 import { renderFixes, renderTry } from './try.js';
 
@@ -102,6 +102,6 @@ describe('the table of trials', () => {
 });
 
 it('every fix is listed', () => {
-  const text = renderFixes(FIXES, { color: false, columns: 80 });
-  for (const { id } of FIXES) expect(text).toMatch(new RegExp(`^  ${id} `, 'm'));
+  const text = renderFixes(TRIALS, { color: false, columns: 80 });
+  for (const { id } of TRIALS) expect(text).toMatch(new RegExp(`^  ${id} `, 'm'));
 });

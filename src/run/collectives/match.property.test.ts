@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { commonSubsequence } from './common-subsequence.js';
+import { commonSubsequence } from './align.js';
 import { matchCollectives } from './match.js';
 import { columns, type Drawn, groupOf, rank } from './testing.js';
 

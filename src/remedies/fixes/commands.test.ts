@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { UNKNOWN_JOB } from '../../diagnosis/job-words.js';
-import { dumpCommands, functionName, ncuCommand, nsysCommand } from './profilers.js';
+import type { Job } from '../kit/job.js';
+import { UNKNOWN_JOB } from '../kit/job.js';
+import { advise, use } from '../remedies.js';
+import { functionName } from './recordings.js';
+
+const dumpCommands = (job: Job, ranks: readonly number[]) =>
+  advise(use('dump-missing', { job, ranks })).fix.code;
+const nsight = (tool: 'systems' | 'compute', kernel: string) =>
+  advise(use('nsight', { job: JOB, tool, kernel })).fix.code;
 
 const JOB = {
   command: 'torchrun --nproc-per-node 2 train.py',
@@ -24,8 +31,8 @@ describe('commands of other profilers', () => {
   ])('name a kernel as Nsight Compute does: %s', (kernel, name) => expect(functionName(kernel)).toBe(name));
 
   it('are for the job at hand', () => {
-    expect(nsysCommand(JOB)).toContain('-o nsys_%p \\\n    torchrun --nproc-per-node 2 train.py\n');
-    const ncu = ncuCommand(JOB, 'void my_kernel<3>(float*)');
+    expect(nsight('systems', '')).toContain('-o nsys_%p \\\n    torchrun --nproc-per-node 2 train.py\n');
+    const ncu = nsight('compute', 'void my_kernel<3>(float*)');
     expect(ncu).toMatch(/^ncu .*\n.*--kernel-name regex:my_kernel /);
     expect(ncu).toContain('torchrun --nproc-per-node 2 train.py');
   });
