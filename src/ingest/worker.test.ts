@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { cpuTime } from '../../test/helpers/cpu-time.js';
-import { buffersOf } from './transfer.js';
+import { buffersOf } from './worker.js';
 
 it('moves each large buffer once, and leaves small ones to be copied', () => {
   const large = new Float64Array(10_000);

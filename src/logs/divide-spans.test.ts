@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { lengthOf } from '../base/intervals.js';
-import { findPacedSpans } from './host-paced.js';
+import { findPacedSpans } from './divide-spans.js';
 import type { RecordedStep } from './step-records.js';
 
 /** One step with phases one after the other: ms on the device, lag before and after. */
