@@ -12,11 +12,11 @@ export const rule: TraceRule = {
   info: {
     id: 'no-cuda-graphs',
     alias: 'T15',
-    title: 'Every kernel is launched by itself: no CUDA graphs',
+    title: 'Every kernel is launched separately: no CUDA graphs',
     needs: 'trace',
     looksFor:
       'The same as launch-bound, in models that are compiled or could be, with shapes that do not depend on values.',
-    why: 'A CUDA graph starts a whole pass with one call: the host hardly matters any more. torch.compile records the graphs. Shapes must not change, and memory for a graph stays allocated.',
+    why: 'A CUDA graph starts a whole pass with one call: the host then hardly matters. torch.compile records the graphs. Shapes must not change, and a graph keeps its memory allocated.',
     more: 'Modes of torch.compile: the default is balanced, reduce-overhead adds CUDA graphs, max-autotune compiles longest for the fastest steps. transformers: TrainingArguments(torch_compile=True, torch_compile_mode="reduce-overhead").',
     ...about('compile-graphs'),
     thresholds: [IDLE, LAUNCHES, SHORT_KERNEL, SHAPES],

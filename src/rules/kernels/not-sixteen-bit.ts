@@ -37,7 +37,7 @@ export const rule: TraceRule = {
     title: 'Matrix work runs in fp32 or TF32',
     needs: 'trace',
     looksFor: 'GEMM, convolution and attention time in fp32 or TF32 on a device with bf16 tensor cores.',
-    why: '16-bit tensor cores are at least twice as fast as TF32 and move half the bytes. bf16 has the range of fp32 and needs no loss scaling. Autocast adds casts, around norms most of all; the price includes them.',
+    why: '16-bit tensor cores are at least twice as fast as TF32 and move half the bytes. bf16 has the range of fp32 and needs no loss scaling. Autocast adds casts, mostly around norms; the predicted gain includes their cost.',
     more: 'transformers: TrainingArguments(bf16=True). Lightning: Trainer(precision="bf16-mixed").',
     ...about('bf16-autocast'),
     thresholds: [WIDE],

@@ -27,7 +27,7 @@ import {
 export const LEAST_PHASE = threshold(
   'time of the phase',
   share(0.03),
-  'of the steps and what lies between them',
+  'of the steps and the time between them',
   'a gain below 3% is within noise',
 );
 
