@@ -22,7 +22,7 @@ const WAITING = threshold(
   'threads waiting for a core',
   0.1,
   'on average',
-  'our judgment: where hardly any thread runs, none is held up',
+  'our judgment: if hardly any thread runs, none is held up',
 );
 const THREAD_QUEUED = threshold(
   'training thread of a GPU job waiting for a core',
@@ -41,7 +41,7 @@ export const rule: AnyRule = {
     needs: 'manifests of whyslow run, or samples of /proc',
     looksFor:
       'Threads that are ready to run and wait for a core: more threads than cores, other processes on them, or a container that has used up its quota.',
-    why: 'An operator is done when the slowest of its threads is. If one of them waits for a core, the others wait for it.',
+    why: 'An operator finishes only when its slowest thread does. If one thread waits for a core, the others wait for it.',
     ...about('omp-threads'),
     thresholds: [THROTTLED, QUEUED, WAITING, THREAD_QUEUED],
   },
@@ -114,7 +114,7 @@ function throttledBy(
   return {
     title: 'the container’s CPU quota stops the job',
     confidence: 0.9,
-    text: `the container had used up ${limit} in ${formatWholePercent(share(throttled))} of periods, and stood still for the rest of each`,
+    text: `the container had used up ${limit} in ${formatWholePercent(share(throttled))} of periods, and was stopped for the rest of each`,
     figure: 100 * throttled,
     remedy: use('omp-threads', { threads: threadsFor(usable, ranks), because: 'quota' }),
   };
