@@ -71,7 +71,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   machine: ['base', 'model'],
   compare: ['base', 'facts', 'ingest', 'diagnosis', 'rules', 'report'],
   trial: ['base', 'remedies', 'launch', 'compare', 'report'],
-  triage: ['base', 'model', 'readers', 'telemetry', 'diagnosis', 'machine'],
+  triage: ['base', 'remedies', 'model', 'readers', 'telemetry', 'diagnosis', 'machine'],
   doctor: ['base', 'remedies', 'telemetry', 'machine'],
   cli: [
     'base',

@@ -1,5 +1,6 @@
 import { largest } from '../../base/statistics.js';
 import { formatWhole } from '../../base/units.js';
+import { advise, use } from '../../remedies/remedies.js';
 import {
   GPU_BUSY,
   HELD_BY,
@@ -70,8 +71,7 @@ function throttledVerdict(
       gpuWords(activity) + hot,
       ...(limit === null ? [] : [`held down by ${by} in ${percent(limit.share)} of busy time`]),
     ],
-    advice:
-      'Utilization does not show it: the kernels run, but slowly. Cool the GPU, raise its power limit or unlock its clocks, or leave it out.',
+    advice: `Utilization does not show it: the kernels run, but slowly. ${advise(use('unthrottle')).fix.text}`,
     next: ['nvidia-smi -q -d PERFORMANCE,CLOCK,POWER,TEMPERATURE', 'whyslow doctor'],
   };
 }

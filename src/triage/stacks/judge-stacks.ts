@@ -1,5 +1,6 @@
 import { groupBy } from '../../base/group-by.js';
 import { mean } from '../../base/statistics.js';
+import { inOneLine, use } from '../../remedies/remedies.js';
 import type { Activity } from '../activity/activity.js';
 import { withFlightRecorder } from '../judges/next.js';
 import type { TriageVerdict } from '../judges/verdict.js';
@@ -118,8 +119,7 @@ function slow(verdict: TriageVerdict, stacks: readonly ProcessStacks[], activity
       confidence: 0.9,
       sentence: `Data-bound: the training thread loads data itself ${percent(share('inLoader'))} of the time, in ${place}`,
       evidence,
-      advice:
-        'Load in worker processes: DataLoader(num_workers=…, persistent_workers=True, pin_memory=True).',
+      advice: inOneLine(use('loader-workers', { workers: 'N', cores: null, pin: true })),
     };
   if (!activity.usesGpu) return { ...verdict, evidence };
   if (share('inCompiler') >= MOSTLY)
@@ -130,7 +130,7 @@ function slow(verdict: TriageVerdict, stacks: readonly ProcessStacks[], activity
       confidence: 0.85,
       sentence: `Host-bound: torch compiles ${percent(share('inCompiler'))} of the time, in ${place}`,
       evidence,
-      advice: 'If it goes on after the first steps, shapes change: pad to a few sizes, or dynamic=True.',
+      advice: `If it goes on after the first steps, shapes change. ${inOneLine(use('few-shapes'))}`,
     };
   if (share('inTorch') >= MOSTLY)
     return {
