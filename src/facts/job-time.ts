@@ -16,7 +16,7 @@ export interface JobTime {
   readonly phases: readonly JobPhase[];
 }
 
-/** What a job does beside training steps, or a phase that its own code names. */
+/** What a job does between training steps, or a phase that its own code names. */
 export interface JobPhase {
   /** `checkpoint`, `evaluation`, `generation`, `inference`, `no_grad`, `logging`, `gc`, `compile`, or the job's own name. */
   readonly name: string;

@@ -26,7 +26,7 @@ const inputs = (members: readonly RankedInput[], beside: readonly string[] = [])
 const kept = (run: RunInputs) => [...run.members.map((m) => m.path), ...run.beside.map((m) => m.path)];
 
 describe('keepOneFolder', () => {
-  it('keeps the newest of several runs, and nothing of what lies beside the others', () => {
+  it('of several runs in one folder, only the newest and its own files are kept', () => {
     const run = keepOneFolder(
       inputs(
         [

@@ -15,8 +15,8 @@ interface Folder {
 
 /**
  * Keeps the traces of one folder where several hold the same steps of the same rank: nobody records these twice in one run,
- * and runs must not be mixed. It is the folder with the most ranks, and of those the newest; what lies in the others is left
- * out with their traces. Folders of one run that are named by step are told apart by keepOneWindow.
+ * and runs must not be mixed. It is the folder with the most ranks, and of those the newest; what is in the others is left
+ * out with their traces. keepOneWindow handles folders of one run that are named by step.
  */
 export function keepOneFolder(inputs: RunInputs): RunInputs {
   const traces = inputs.members.filter((m): m is RankedInput & TraceInput => isTraceInput(m));

@@ -102,7 +102,7 @@ describe('keepOneWindow', () => {
     expect(kept(trace('a', 0, '2-4', 100n), trace('b', 0, '10-12', 900n, null)).files).toEqual(['a', 'b']);
   });
 
-  it('tells windows apart that all count from 0', () => {
+  it('windows that all count from 0 are kept apart', () => {
     expect(kept(trace('a', 0, '2-4', 100n), trace('b', 0, '2-4', 900n))).toEqual({
       files: ['b (later)'],
       problems: [

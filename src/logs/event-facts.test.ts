@@ -7,7 +7,7 @@ describe('files of lmms-engine: four fields', () => {
     steps(0, 90, () => ['host_to_device 2', 'training_step 40', 'training_metrics 3'], 10),
   );
 
-  it('adds what lies beside training_step', () => {
+  it('waits outside training_step are added to the step', () => {
     expect(facts).toMatchObject({
       rank: 0,
       run: null,
@@ -74,7 +74,7 @@ describe('training_step without start times', () => {
     expect(ms(analyzeOne(HEADER, held).step)).toBeCloseTo(18.25);
   });
 
-  it('lies where start times say', () => {
+  it('a collective is where start times put it', () => {
     const facts = analyzeOne(
       HEADER,
       steps(0, 90, (n) => [`data_wait 20 +${n * 60} gpu`, `training_step 40 +${n * 60 + 20} gpu`], 10),
@@ -122,7 +122,7 @@ describe('training_step without start times', () => {
       ]),
     );
     expect(ms(facts.step)).toBe(40);
-    // 27 of the model, 10 of waits: 3 are left, too few for the collective to be beside backward.
+    // 27 of the model, 10 of waits: 3 are left, too few for the collective to be outside backward.
     expect(msByClass(facts)).toEqual({ compute: 21, comms_transfer: 6, idle_data: 10, idle_other: 3 });
     expect(facts.phases.find((p) => p.name === 'forward')).toMatchObject({
       name: 'forward',
@@ -132,7 +132,7 @@ describe('training_step without start times', () => {
     });
   });
 
-  it('keeps a collective beside the phases of the model where it fits', () => {
+  it('a collective stays outside the phases of the model if it fits there', () => {
     const lines = steps(0, 4, () => [
       'forward 10',
       'backward 20',
@@ -182,7 +182,7 @@ describe('a job without GPU', () => {
     expect(noted(facts)).toMatch(/correct only for a job without GPU/);
   });
 
-  it('does not read a host-timed step beside device phases as host-bound', () => {
+  it('a host-timed step with device phases is not read as host-bound', () => {
     const facts = analyzeOne(
       HEADER,
       steps(0, 9, () => ['host_to_device 4 gpu', 'training_step 40 host']),

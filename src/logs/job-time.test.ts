@@ -17,7 +17,7 @@ describe('the wall time of a job', () => {
     expect(sumOf(job)).toBeCloseTo(job.wall, 0);
   });
 
-  it('tells what recurs from a first compilation and a last checkpoint', () => {
+  it('phases that recur are distinguished from a first compilation and a last checkpoint', () => {
     const { phases } = jobOf({
       phases: {
         compile: { ms: 900, count: 3, first: 0, last: 2 },

@@ -1,6 +1,6 @@
+import type { Diagnosis } from '../answers/diagnosis.js';
 import { InputError } from '../base/input-error.js';
 import { type Problem, ProblemLog } from '../base/problem.js';
-import type { Diagnosis } from '../diagnosis/diagnosis.js';
 import { matchedViews } from '../diagnosis/matched-views.js';
 import type { StepRange } from '../facts/step-facts.js';
 import type { ProgressSink } from '../ingest/pool.js';
@@ -92,7 +92,7 @@ export async function mergeRun(diagnosis: Diagnosis, options: MergeOptions): Pro
         () => file.flush(),
         (stored) => options.progress?.update(before + stored, done),
       );
-      // Of which file: there are many.
+      // The file is named, because there are many.
       problems.addAll(result.problems.map((p) => ({ ...p, message: `${member.path}: ${p.message}` })));
       writer.finish();
       read += member.storedBytes;

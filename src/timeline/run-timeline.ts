@@ -1,5 +1,5 @@
+import type { Diagnosis } from '../answers/diagnosis.js';
 import { InputError } from '../base/input-error.js';
-import type { Diagnosis } from '../diagnosis/diagnosis.js';
 import type { TraceDrawing } from '../drawing/draw-trace.js';
 import type { Arrows, PathPiece, SearchHit, TimelineSource } from '../drawing/timeline.js';
 import { type TraceRank, traceRank } from '../drawing/trace-rank.js';
@@ -12,7 +12,7 @@ import { lateArrows, pathOf, type RunFrame, runFrame } from './run-frame.js';
 /** Reads a trace again, with its columns. */
 export type ReadColumns = (member: TraceInput) => Promise<TraceInput>;
 
-/** Arrows that are drawn at once: more cannot be told apart. Launches are drawn all or not at all. */
+/** Arrows that are drawn at once: more cannot be distinguished. Launches are drawn all or not at all. */
 const MOST_LAUNCHES = 40;
 const MOST_LATE = 120;
 const MOST_PIECES = 5000;

@@ -56,7 +56,7 @@ export function analyzeTrace(trace: Trace, options: AnalyzeOptions): TraceFacts 
 }
 
 /**
- * A step that stands out once is told by itself; all figures are over the steps without it. Null: none does, ranks are to be
+ * A step that stands out once is reported separately; all figures are over the steps without it. Null: none does, ranks are to be
  * compared step by step, or these steps were asked for.
  */
 function withoutOneOff(trace: Trace, { oneOff, collectives }: TraceFacts, range: StepRange | null) {

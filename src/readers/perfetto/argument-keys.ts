@@ -1,7 +1,7 @@
 import { sameBytes } from '../common/same-bytes.js';
 import { argumentCodes } from '../common/trace-rows/schema.js';
 
-/** What to do with an argument, beside the codes of `argumentCodes`. */
+/** What to do with an argument, in addition to the codes of `argumentCodes`. */
 export const KEY = {
   unknown: 0,
   memoryKind: -1,

@@ -42,7 +42,7 @@ const FAULTS = {
   },
   'inferred-copies': {
     message:
-      'the trace does not say in which direction copies go; these were told from how long their calls took',
+      'the trace does not say in which direction copies go; these were inferred from how long their calls took',
     consequence: 'none',
   },
   'untold-copies': {

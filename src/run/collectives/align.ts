@@ -52,7 +52,7 @@ function bySteps(ranks: readonly MatchInput[], channel: Channel): Slots {
 
 function byOrder(ranks: readonly MatchInput[], channel: Channel): Slots {
   const lengths = channel.lists.map((l) => l.entries.length).sort((a, b) => b - a);
-  // Recordings end closer together than they begin: what only the longest list has lies before the others.
+  // Recordings end closer together than they begin: what only the longest list has is before the others.
   const shared = lengths[1]!;
   const outside = lengths.reduce((n, length) => n + Math.max(0, length - shared), 0);
   const aligner = new Aligner(ranks, channel);

@@ -167,7 +167,7 @@ describe('clocks', () => {
           expect(Math.abs(onReference(clock, own) - reference)).toBeLessThanOrEqual(allowed(clock));
         }
       }),
-      // One in some ten thousand draws of noise is worse: a fixed seed keeps the test stable.
+      // One in about ten thousand draws of noise is worse: a fixed seed keeps the test stable.
       { seed: 4, numRuns: 300 },
     );
   });

@@ -160,7 +160,7 @@ function bySequence(ranks: readonly MatchInput[], channel: Channel): Slots | nul
   return { slots, count: slotOf.size, outside: countOutside(ranks, channel), confidence };
 }
 
-/** Entries whose number lies outside the recordings of all other ranks. */
+/** Entries whose number is outside the recordings of all other ranks. */
 function countOutside(ranks: readonly MatchInput[], channel: Channel): number {
   const lists = channel.lists.map(({ rankIndex, entries }) => {
     const { sequence } = ranks[rankIndex]!.collectives;

@@ -101,7 +101,7 @@ interface Step {
 const STEPS = 10;
 const USUAL = { elsewhere: 40, pass: 60, input: 0, waits: 100 } as const;
 
-/** Four ranks, of which rank 2 differs in the given steps. The others wait as long as it makes the step. */
+/** Four ranks; rank 2 differs in the given steps. The others wait as long as it makes the step. */
 function known(
   late: Step,
   cost: number,

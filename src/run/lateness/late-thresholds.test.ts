@@ -69,7 +69,7 @@ describe('one rank of eight', () => {
   });
 
   it('stands out when it is 3.5 usual deviations late', () => {
-    // The median is 1 ms. Ranks are 2 ms off it (their median), a deviation of 1.4826 × 2 ms, of which 3.5 are 10.4 ms.
+    // The median is 1 ms. Ranks are 2 ms off it (their median), a deviation of 1.4826 × 2 ms; 3.5 of them are 10.4 ms.
     const spread = (late: number) => [-2, -2, -2, 0, 2, 2, 2, late].map((ms) => always(ms));
     expect(named(spread(12))[0]).toEqual({ ranks: [7], pattern: 'persistent', confidence: 0.71 });
     // Nothing stands out, but it is the last one in every step, always by the same time.
@@ -214,7 +214,7 @@ describe('several ranks', () => {
           { hosts },
         ),
       ).filter((l) => l.pattern === 'host');
-    // Means 0, 10 and 30, 40 ms: 30² of 30² + 10² lies between machines. 0, 20 and 26, 46 ms: 26² of 26² + 20².
+    // Means 0, 10 and 30, 40 ms: 30² of 30² + 10² is between machines. 0, 20 and 26, 46 ms: 26² of 26² + 20².
     expect(onB([0, 10, 30, 40])).toMatchObject([
       { ranks: [2, 3], cost: 30e6, confidence: 0.85, steps: [0, 1, 2, 3, 4, 5, 6, 7] },
     ]);

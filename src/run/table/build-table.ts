@@ -44,7 +44,7 @@ export function buildTable(
     time: rows.map((r) => r.time),
     fromLogs,
     onlyInputKnown: chosen.some((r) => r.facts.phases !== null && !tellsCauses(r.facts.phases)),
-    // In a log, copies are the phase that brings a batch to the device.
+    // In a log, copies are the phase that moves a batch to the device.
     inputCopies: chosen.map((r) => (fromLogs ? share(1) : inputShare(r.facts))),
   };
 }
@@ -52,7 +52,7 @@ export function buildTable(
 const inputShare = ({ copies, time }: RankFacts) =>
   share(time.copy > 0 ? Math.min(1, copies.toDevice / time.copy) : 0);
 
-/** Phases tell computing from host time only on a job without GPU, or where the log says whether host or device set the pace. */
+/** Phases separate computing from host time only on a job without a GPU, or if the log shows whether host or device set the pace. */
 const tellsCauses = ({ placed, allHost, hostPaced }: PhaseKnowledge) =>
   placed && (allHost || hostPaced !== null);
 

@@ -38,7 +38,7 @@ export const isFedByWorkers = (
 
 /**
  * A loader with workers and pin_memory pins each tensor on a thread of its own as soon as it arrives, and CUDA records
- * that. Null where it cannot be told: no workers, or batches are not pinned there.
+ * that. Null if unknown: no workers, or batches are not pinned there.
  */
 export function loaderQueue(
   trace: Trace,

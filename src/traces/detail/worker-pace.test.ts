@@ -70,7 +70,7 @@ describe('batches made on the training thread', () => {
   });
 
   it('batches made on the training thread with operators take less: as much as their events cost', () => {
-    // 1,000 operators of up to 7 µs each, of which 0.52 are left.
+    // 1,000 operators of up to 7 µs each; 0.52 of that is left.
     expect(plain - stepOf('\n host 1  aten::add 5-9 x1000@10')).toBeCloseTo(7 * 0.48, 0);
   });
 

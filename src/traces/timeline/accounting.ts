@@ -142,7 +142,7 @@ function blameGaps(
     }
     const until = Math.min(end, launched);
     while (wait < waits.length && waits[wait]!.end <= start) wait++;
-    // From one known wait to the next. What lies between is the host's own work.
+    // From one known wait to the next. What is between them is the host's own work.
     let from = start;
     for (let w = wait; from < until; w++) {
       const waitStart = w < waits.length ? Math.min(until, Math.max(from, waits[w]!.start)) : until;

@@ -77,7 +77,7 @@ function stepsOf(work: GpuWork, stepOf: Int32Array, spans: readonly Span[]): Ste
   });
   let frontier = Number.NEGATIVE_INFINITY;
   return spans.map((s, i) => {
-    // A frontier lies neither before an earlier one nor before the step began.
+    // A frontier is neither before an earlier one nor before the step began.
     frontier = Math.max(frontier, ends[i]!, works[i] === 0 ? s.endNs : s.startNs);
     return { index: s.index, hostStart: s.startNs, hostEnd: s.endNs, frontier, works: works[i]! };
   });
@@ -166,7 +166,7 @@ const WHOLE_STEP = 0.8;
 export function wholeSteps(works: readonly number[]): number {
   const withWork = works.findLastIndex((n) => n > 0) + 1;
   const before = works.slice(0, Math.max(0, withWork - 1));
-  // One step alone does not tell that all have GPU work.
+  // One step alone does not show that all have GPU work.
   if (before.length === 0) return withWork === 1 && works.length === 2 ? 1 : works.length;
   if (smallest(before) < largest(before) * WHOLE_STEP) return works.length;
   return works[withWork - 1]! < before.at(-1)! * WHOLE_STEP ? withWork - 1 : withWork;
