@@ -92,7 +92,7 @@ describe('a job that does more than train', () => {
     const { smallGain: _, ...small } = rule('small', 'knob', () => ({ price: gain(1.05) }));
     const { findings, silent } = run(small);
     expect(findings).toEqual([]);
-    expect(silent[0]!.reason).toMatch(/is between training steps/);
+    expect(silent[0]!.reason).toMatch(/is spent between training steps/);
   });
 
   it('a fix of the time between steps saves it in addition', () => {

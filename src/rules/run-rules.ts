@@ -73,15 +73,16 @@ export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
 const OTHER_PACE = 1.5;
 
 /**
- * Traces of several jobs, or of several phases of one, may be in one folder. The verdict is about the slowest; what a fix
- * gains for a much shorter step does not apply to that one.
+ * One folder may have traces of several jobs, or of several phases of one. The verdict is about the slowest; the gain of a fix
+ * for a much shorter step does not apply to it.
  */
 function atPaceOf(views: readonly RankView[]): readonly RankView[] {
   const slowest = largest(views.map((view) => view.step.unprofiled));
   return views.filter((view) => view.step.unprofiled * OTHER_PACE >= slowest);
 }
 
-const MOSTLY_BETWEEN_STEPS = 'the job would hardly get faster: most of its time is between training steps';
+const MOSTLY_BETWEEN_STEPS =
+  'the job would hardly get faster: most of its time is spent between training steps';
 
 /** A gain of the training step as one of the whole step: the time between steps stays. */
 function ofWholeStep(price: Price, view: RankView): Price {
@@ -182,10 +183,10 @@ function placeOf({ finding, rule }: Joined, list: readonly Joined[]): number {
   return Math.max(last + 1, Math.min(2, fixes));
 }
 
-/** A fix that saves this share of what the best one saves is about as good. */
+/** A fix that saves this part of what the best one saves gains about as much. */
 const ALIKE = 0.75;
 
-/** The largest gain first; of fixes that are about as good, the cheapest. A step further counts for the first step. */
+/** The largest gain first; among about equal gains, the cheapest fix. A larger fix counts for the one that it extends. */
 function byGain(priced: readonly Joined[], further: readonly Joined[]): Joined[] {
   const saving = (f: Joined): number => {
     const steps = [f, ...further.filter(({ rule }) => rule.furtherThan === f.finding.id)];

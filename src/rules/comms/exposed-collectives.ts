@@ -9,7 +9,7 @@ export const rule: AnyRule = {
   info: {
     id: 'exposed-collectives',
     alias: 'T23',
-    title: 'Communication does not overlap with computation',
+    title: 'Collectives do not overlap with computation',
     needs: 'trace or events (all ranks better)',
     looksFor: 'Communication that does not overlap with computation, for a visible part of the step.',
     why: 'Exposed communication is time in which the rank computes nothing.',
@@ -24,7 +24,7 @@ export const rule: AnyRule = {
       return silent('a more specific rule applies');
     return found({
       id: 'exposed-collectives',
-      title: 'communication does not overlap with computation',
+      title: 'collectives do not overlap with computation',
       confidence: 0.8,
       addresses: 'comms',
       evidence: [exposedEvidence(view)],

@@ -22,7 +22,7 @@ const WAITING = threshold(
   'threads waiting for a core',
   0.1,
   'on average',
-  'our judgment: if hardly any thread runs, none is delayed',
+  'our judgment: if hardly any thread runs, none is held up',
 );
 const THREAD_QUEUED = threshold(
   'training thread of a GPU job waiting for a core',
@@ -114,7 +114,7 @@ function throttledBy(
   return {
     title: 'the container’s CPU quota stops the job',
     confidence: 0.9,
-    text: `the container had used up ${limit} in ${formatWholePercent(share(throttled))} of periods, and was paused for the rest of each`,
+    text: `the container had used up ${limit} in ${formatWholePercent(share(throttled))} of periods, and was stopped for the rest of each`,
     figure: 100 * throttled,
     remedy: use('omp-threads', { threads: threadsFor(usable, ranks), because: 'quota' }),
   };

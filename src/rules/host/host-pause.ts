@@ -15,7 +15,7 @@ export const rule: TraceRule = {
     title: 'The training thread pauses: garbage collection, logging, file writes',
     needs: 'trace',
     looksFor: 'Gaps of several milliseconds in which the training threads make no PyTorch call.',
-    why: 'Python’s garbage collector walks all objects; logging and file writes block. Meanwhile nothing is launched.',
+    why: 'Python’s garbage collector walks all objects; logging and file writes block. Nothing is launched meanwhile.',
     ...about('find-pause'),
     thresholds: [PAUSE, PAUSES],
   },

@@ -29,8 +29,8 @@ export const rule: TraceRule = {
     needs: 'trace',
     looksFor:
       'The GPU mostly waits for the host, and its kernels last only microseconds: each launch carries too little work.',
-    why: 'The host’s cost per step does not depend on the batch size. A larger micro-batch processes more samples with the same launches.',
-    more: 'The same effective batch runs faster in fewer pieces: 4 × 16 steps of accumulation rather than 1 × 64.',
+    why: 'A step costs the host the same time at any batch size. A larger micro-batch carries more samples for the same launches.',
+    more: 'The same effective batch runs faster in fewer pieces: micro-batches of 4 with 16 accumulation steps rather than of 1 with 64.',
     ...about('larger-micro-batch'),
     thresholds: [BUSY, IDLE, SHORT_KERNEL],
   },

@@ -36,7 +36,7 @@ export const rule: AnyRule = {
     needs: 'trace or events',
     looksFor:
       'Input waits in a minority of steps, while the others find their batch ready and the loader is fast enough on average.',
-    why: 'Workers finish together, or some samples are slow. A longer prefetch queue bridges the gaps; it cannot raise the rate.',
+    why: 'Workers finish together, or some samples are slow. A deeper prefetch queue bridges the gaps; it cannot raise the rate.',
     more: 'The default is 2 batches per worker, and none without workers. If the loader is too slow on average, a longer queue does not help: add workers (T4) or make them faster (T8).',
     ...about('loader-prefetch'),
     thresholds: [INPUT_WAIT, RATE_LIMITED],

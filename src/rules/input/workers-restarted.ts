@@ -25,7 +25,7 @@ export const rule: TraceRule = {
     looksFor:
       'A request that finds the loader exhausted, then a long time until the next iterator delivers: worker processes end and new ones are started. Part of the loss is outside __next__.',
     why: 'Forking workers and importing their modules takes tens to hundreds of milliseconds. With short epochs that happens many times per minute.',
-    more: 'Needs num_workers above 0. It gains most if epochs are short, or if the dataset loads an index when it is created.',
+    more: 'Needs num_workers above 0. It gains most with short epochs, or with a dataset that loads an index when it is created.',
     ...about('loader-persistent'),
     thresholds: [RESTART, RESTARTS],
   },

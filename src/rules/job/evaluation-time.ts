@@ -21,7 +21,7 @@ export const rule: AnyRule = {
     needs: 'events of whyslow run',
     looksFor:
       'Time from model.eval() to model.train(), in Trainer.evaluate, Trainer.predict and Lightning’s evaluation loop; or in calls of the model without gradients now and then.',
-    why: 'No training happens meanwhile. Choosing a model rarely needs all of the data, or a score this often.',
+    why: 'No training happens meanwhile. A score for choosing a model rarely needs all of the data, and rarely this often.',
     ...about('fewer-evaluations'),
     thresholds: [LEAST_PHASE, LEAST_UNKNOWN],
   },

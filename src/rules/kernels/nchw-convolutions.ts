@@ -47,7 +47,7 @@ export const rule: TraceRule = {
     title: 'Convolutions run in NCHW and are transposed for the tensor cores',
     needs: 'trace',
     looksFor:
-      'nchwToNhwc and nhwcToNchw kernels around convolutions, 16-bit batch norms in NCHW. The rule is silent if group or instance norms would add as many copies.',
+      'nchwToNhwc and nhwcToNchw kernels around convolutions, 16-bit batch norms in NCHW. It does not apply if group or instance norms would add as many copies.',
     why: 'Tensor cores convolve in NHWC. With NCHW tensors cuDNN transposes every input and output, and 16-bit batch norm falls back to slower kernels.',
     ...about('channels-last'),
     thresholds: [TRANSPOSES],

@@ -100,12 +100,12 @@ export function compileModel(view: TraceView): Edit {
 function mergeKernels(view: TraceView, plan: Plan, level: Level): void {
   editWork(view, plan, isSimple, ({ ns }) => ns * ELEMENTWISE_LEFT[level]);
   const { works } = plan;
-  const { sortOf, answers } = askOnce(view.facts, plan, (kernel, roles) =>
+  const { groupOf, answers } = askOnce(view.facts, plan, (kernel, roles) =>
     isFusable(kernel, roles) ? launchesLeftOf({ kernel, roles }) : 1,
   );
   let kept = 0;
   for (let w = 0; w < works.length; w++) {
-    const left = answers[sortOf[w]!]!;
+    const left = answers[groupOf[w]!]!;
     if (left >= 1) continue;
     kept += left;
     if (kept >= 1) kept -= 1;

@@ -23,7 +23,7 @@ import {
   threshold,
 } from './rule.js';
 
-/** Below it, doing it less often wins too little to be worth a change. */
+/** Below it, doing it less often gains too little to be worth a change. */
 export const LEAST_PHASE = threshold(
   'time of the phase',
   share(0.03),

@@ -26,7 +26,7 @@ export const rule: AnyRule = {
     title: 'GPU utilization is 100% but power is low: the GPU is starved',
     needs: 'nvidia-smi dmon or query',
     looksFor: 'A GPU that is always busy and draws little power, at its usual clock.',
-    why: 'Utilization is the share of time in which any kernel runs, however small. Power shows how much it does.',
+    why: 'Utilization is the share of time in which any kernel runs, however small. Power shows how much work it does.',
     ...about('step-breakdown'),
     thresholds: [STARVED],
   },

@@ -31,8 +31,8 @@ export const rule: TraceRule = {
     title: 'Nsight shows what torch.profiler does not',
     needs: 'trace, or an nsys export (SQLite)',
     looksFor:
-      'A GPU-bound step in which one kernel that no library has tuned takes a large part: Nsight Compute shows what limits it. A host-bound step with time that no event explains: Nsight Systems shows operating-system calls.',
-    why: 'torch.profiler shows names and times of kernels, but not what they wait for, nor what a thread does outside PyTorch.',
+      'A GPU-bound step in which one kernel that no library has tuned takes a large part: Nsight Compute shows what limits it. A host-bound step with time that no event explains: Nsight Systems shows calls of the operating system.',
+    why: 'torch.profiler records the names and times of kernels, not what they wait for, and nothing that a thread does outside PyTorch.',
     more: 'To record chosen steps: nsys profile --capture-range=cudaProfilerApi --capture-range-end=stop, and in the script torch.cuda.cudart().cudaProfilerStart() before them and cudaProfilerStop() after them.',
     ...about('nsight'),
     thresholds: [HOT, UNSEEN],

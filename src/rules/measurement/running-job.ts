@@ -9,11 +9,11 @@ export const rule: AnyRule = {
   info: {
     id: 'running-job',
     alias: 'T3',
-    title: 'What limits a running job, without changing it',
+    title: 'What limits a running job, without instrumentation',
     needs: 'ten seconds of nvidia-smi and /proc: `whyslow triage`',
     looksFor:
       'A busy GPU; workers that are pegged (transforms) or wait for a disk (IO) while it is not; a training thread that launches or loads; many threads on few cores; neither GPU nor CPU busy.',
-    why: 'These cases need different fixes, and this answer takes ten seconds and no restart.',
+    why: 'These cases need different fixes, and an answer without a restart takes ten seconds.',
     ...about('look-from-outside'),
     thresholds: [
       threshold(
