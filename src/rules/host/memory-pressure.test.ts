@@ -22,7 +22,9 @@ describe('a machine short of memory', () => {
   });
 
   it('memory pressure is not reported on a healthy machine, or without samples', () => {
-    expect(silence(rule, view, job({ memoryPressure: 0.02, swappedIn: 1000 }))).toBe('there is enough memory');
+    expect(silence(rule, view, job({ memoryPressure: 0.02, swappedIn: 1000 }))).toBe(
+      'there is enough memory',
+    );
     expect(silence(rule, view, job({}))).toBe('there is enough memory');
     expect(silence(rule, view)).toBe('no /proc samples');
   });
