@@ -9,7 +9,6 @@ import type { EventLog, EventLogRun } from '../model/event-log.js';
 import { type Amounts, meanAmounts, total } from './amounts.js';
 import { computeSource, divideByAmounts } from './divide.js';
 import { divideBySpans } from './divide-spans.js';
-import { computingBeforeWaits } from './gradient-waits.js';
 import { iterationOf } from './iteration.js';
 import { jobTimeOf, withOwnPhases } from './job-time.js';
 import { exposedShare } from './layout.js';
@@ -20,7 +19,7 @@ import { areRegular, atPace, biasOf, ENOUGH_IN_GAPS, usualPeriod } from './pace.
 import type { PhaseClock } from './phases.js';
 import { sampledInput, withInput } from './sampled-input.js';
 import { type EventStepSource, findPeriods, onWallClock, type StepPeriods } from './step-periods.js';
-import { type RankRecords, recordsByRank, sumOf } from './step-records.js';
+import { type Part, type RankRecords, type RecordedStep, recordsByRank, sumOf } from './step-records.js';
 
 /** What an event log says about one rank of one run, over the steps that count. Plain data. */
 export interface EventFacts {
@@ -206,4 +205,31 @@ function phasesOf(records: RankRecords, { steps }: StepPeriods): PhaseFacts[] {
       return { name, ns: mean(perStep), records: count, clock, perStep };
     })
     .filter((p) => p.records > 0);
+}
+
+/** The end of a pass, and of the wait at its end, are marked one after the other. ns. */
+const SAME_MOMENT = 1_000;
+
+/**
+ * Computing in each step behind which gradients may already have been sent. DDP and FSDP send them while the backward pass
+ * goes on and wait for them at its end. A log has the wait, not when a gradient was sent: that may have been at any time
+ * since the pass began.
+ */
+function computingBeforeWaits({ phases }: RankRecords, steps: readonly RecordedStep[]): Ns[] {
+  const backward = phases.findIndex(({ name }) => name === 'backward');
+  const collectives = [...phases.keys()].filter((phase) => phases[phase]!.role === 'comms');
+  return steps.map(({ parts }) => {
+    const waits = collectives.flatMap((phase) => parts.get(phase) ?? []);
+    const before = (parts.get(backward) ?? []).map((pass) => {
+      const wait = waits.find((w) => endsPass(w, pass));
+      return wait ? wait.start - pass.start : 0;
+    });
+    return ns(before.reduce((sum, time) => sum + time, 0));
+  });
+}
+
+/** Without start times (NaN) it does not. */
+function endsPass(wait: Part, pass: Part): boolean {
+  const passEnd = pass.start + pass.ns;
+  return wait.start >= pass.start && wait.start <= passEnd && wait.start + wait.ns >= passEnd - SAME_MOMENT;
 }

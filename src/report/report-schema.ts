@@ -15,7 +15,10 @@ const verdict = z.strictObject({
   bottleneck,
   cause: z.string().describe('short id of what causes it, e.g. num-workers-zero'),
   confidence,
-  sentence: z.string().describe('the answer for a person'),
+  label: z.string().describe('the answer in a word or two, e.g. Data-bound, Probably data-bound, Unknown'),
+  headline: z.string().describe('what it rests on: one clause, with its figures'),
+  details: z.array(z.string()).describe('further sentences, without their full stop'),
+  sentence: z.string().describe('label, headline and details, joined'),
   second: bottleneck.nullable().describe('a close runner-up; null where the first stands alone'),
   next: z.array(z.string()).describe('what to do next: when the evidence does not decide, what to capture'),
 });
@@ -43,7 +46,7 @@ const step = z.strictObject({
   ms: ms
     .nullable()
     .describe(
-      'step time without the profiler, measured or estimated, with what lies between steps; null: no steps were recorded',
+      'step time without the profiler, measured or estimated, including the time between steps; null: no steps were recorded',
     ),
   source: z.enum(['events', 'gpu-timeline', 'host']).describe('what ms was measured with'),
   profiled_ms: ms.nullable().describe('step time as the profiler recorded it; null without a trace'),
@@ -58,11 +61,11 @@ const step = z.strictObject({
       z.strictObject({
         name: z.string(),
         ms,
-        between: z.boolean().describe('it lies between training steps, not in them'),
+        between: z.boolean().describe('it is between training steps, not in them'),
       }),
     )
     .describe(
-      "parts of ms with a name: what lies between training steps (checkpoint, evaluation, logging), and the job's own phases on the host",
+      "parts of ms with a name: time between training steps (checkpoint, evaluation, logging), and the job's own phases on the host",
     ),
   iteration: z
     .strictObject({
@@ -169,9 +172,7 @@ const straggler = z.strictObject({
   cost_ms: ms.describe('milliseconds per step that the others wait'),
   cost_high_ms: ms
     .nullable()
-    .describe(
-      'the most that it may cost, where a log cannot tell how much of the delay is hidden; else null',
-    ),
+    .describe('the most that it may cost, if a log does not show how much of the delay is hidden; else null'),
   confidence,
   sentence: z.string(),
 });
@@ -318,6 +319,6 @@ nameTypes({
   ReportLine: hostLine,
   ReportRun: run,
 });
-nameTypes({ Verdict: verdict }, 'diagnosis/verdict/verdict');
-nameTypes({ Pattern: pattern, Cause: cause }, 'run/lateness/late-ranks');
+nameTypes({ Verdict: verdict }, 'answers/kit/claim');
+nameTypes({ Pattern: pattern, LateCause: cause }, 'run/lateness/late-ranks');
 nameTypes({ TimeClass: timeClass }, 'facts/time-class');

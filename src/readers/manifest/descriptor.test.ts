@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MAX_ENTRIES, MAX_TEXT } from '../common/fields.js';
 import { findReader } from '../registry.js';
-import { MAX_BYTES } from './manifest-stream-reader.js';
+import { MAX_BYTES } from './descriptor.js';
 import { RANK, RUN, read } from './testing.js';
 
 const readJson = (value: object) => read(JSON.stringify(value));

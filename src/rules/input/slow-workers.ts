@@ -1,7 +1,7 @@
+import { emptyingQueue } from '../../answers/steps/prefetch-queue.js';
 import { bytes, formatBytes, formatCount, formatMs, formatWholePercent, share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { CapturedLoader, CapturedRank, RunFacts } from '../../diagnosis/run-facts.js';
-import { emptyingQueue } from '../../diagnosis/verdict/prefetch-queue.js';
 import { fasterWorkersInShort } from '../../remedies/fixes/faster-workers.js';
 import { about, type Use, use } from '../../remedies/remedies.js';
 import { dropInputWaits } from '../../replay/edits.js';
@@ -34,7 +34,7 @@ export const rule: AnyRule = {
     needs: 'trace, better with what whyslow run records about the loader, or samples of /proc',
     looksFor:
       'Nothing computes in _MultiProcessingDataLoaderIter.__next__: the workers do not keep up. In a short trace: fewer batches arrive than steps use.',
-    why: 'More workers help only while there are free cores (CPU-bound work) or latency to hide (IO-bound work). Which it is decides the fix.',
+    why: 'More workers help only while there are free cores (CPU-bound work) or latency to hide (IO-bound work). The limit decides the fix.',
     more: 'On the GPU: NVIDIA DALI, kornia, torchvision.transforms.v2 on tensors. Small files: pack them into tar shards (WebDataset) or Parquet.',
     ...about('faster-workers'),
     thresholds: [

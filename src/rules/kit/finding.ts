@@ -1,5 +1,5 @@
 import type { Ms, Ns } from '../../base/units.js';
-import type { Bottleneck } from '../../diagnosis/verdict/bottleneck.js';
+import type { Bottleneck } from '../../facts/bottleneck.js';
 import type { Cost, Fix, Risk } from '../../remedies/kit/remedy.js';
 
 /** One fault with its evidence and its fix, as the report has it. */
@@ -31,7 +31,7 @@ export interface Speedup {
   readonly high: number;
 }
 
-/** Something a person can look up in the trace. Null where a field makes no sense. */
+/** Something a person can look up in the trace. Null if a field does not apply. */
 export interface Evidence {
   readonly text: string;
   readonly value: number | null;

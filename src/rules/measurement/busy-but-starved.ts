@@ -3,11 +3,11 @@ import { formatWhole, share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
 import { about } from '../../remedies/remedies.js';
-import { boardPower } from '../../telemetry/busy-gpu.js';
+import { boardPower, isHeldDown, throttleOf } from '../../telemetry/busy-gpu.js';
 import type { GpuState } from '../../telemetry/gpu-state.js';
-import { STARVED as STARVED_POWER } from '../../telemetry/slow-gpu.js';
+import { clockLimitOf, STARVED as STARVED_POWER } from '../../telemetry/slow-gpu.js';
 import { evidence } from '../kit/evidence.js';
-import { busyGpuOf, busyWords, HEALTHY, otherGpus, throttleOf } from '../kit/gpu-states.js';
+import { busyGpuOf, busyWords, HEALTHY, otherGpus } from '../kit/gpu-states.js';
 import { type AnyRule, found, threshold } from '../kit/rule.js';
 
 const STARVED = threshold(
@@ -23,10 +23,10 @@ export const rule: AnyRule = {
   info: {
     id: 'busy-but-starved',
     alias: 'T2',
-    title: '“100% busy” is not fed: the GPU draws little power',
+    title: 'GPU utilization is 100% but power is low: the GPU is starved',
     needs: 'nvidia-smi dmon or query',
     looksFor: 'A GPU that is always busy and draws little power, at its usual clock.',
-    why: 'Utilization is the share of time in which any kernel runs, however small. Power shows how much it does.',
+    why: 'Utilization is the share of time in which any kernel runs, however small. Power shows how much work it does.',
     ...about('step-breakdown'),
     thresholds: [STARVED],
   },
@@ -36,11 +36,12 @@ export const rule: AnyRule = {
     const limit = powerLimitOf(view, gpu, run);
     const starved = gpu.power !== null && gpu.utilization !== null && gpu.power < STARVED.value * limit;
     // A throttled GPU draws less power for that reason.
-    if (!starved || throttleOf(gpu, run)) return HEALTHY;
+    const isThrottled = throttleOf(gpu, otherGpus(gpu, run)) !== null || isHeldDown(clockLimitOf(gpu));
+    if (!starved || isThrottled) return HEALTHY;
     const text = `${busyWords(gpu)}, but ${formatWhole(gpu.power!)} W of ${formatWhole(limit)}`;
     return found({
       id: 'busy-but-starved',
-      title: 'the GPU is busy without doing much: utilization misleads',
+      title: 'the GPU is busy but does little: utilization misleads',
       confidence: 0.6,
       addresses: null,
       evidence: [evidence(view, text, Math.round(gpu.power!), 'W')],

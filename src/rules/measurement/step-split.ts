@@ -1,4 +1,4 @@
-import { BUSY, MIN_NAMED } from '../../diagnosis/verdict/shares.js';
+import { BUSY, MIN_NAMED } from '../../answers/steps/shares.js';
 import { about } from '../../remedies/remedies.js';
 import { type AnyRule, silent, threshold } from '../kit/rule.js';
 
@@ -10,11 +10,11 @@ export const rule: AnyRule = {
     title: 'Where the step’s time goes: GPU, data, communication or host',
     needs: 'trace or events',
     looksFor:
-      'Always: every instant of the measured steps belongs to one class of time, and the largest one that can be won back is named.',
+      'Always: every instant of the measured steps belongs to one class of time, and the rule names the largest class that can be won back.',
     why: 'Work on anything but the bottleneck changes nothing. GPU work is counted for the step that launched it, and the profiler’s own cost is taken out, because both mislead otherwise.',
     ...about('first-bottleneck'),
     thresholds: [
-      threshold('GPU-bound from', BUSY, 'of the step computing', 'docs/method/verdict.md'),
+      threshold('the GPU is the limit from', BUSY, 'of the step computing', 'docs/method/verdict.md'),
       threshold(
         'worth naming from',
         MIN_NAMED,

@@ -1,7 +1,7 @@
+import { collectiveName, whoIsMissing } from '../../answers/kit/hang-words.js';
+import { processName, stateInWords } from '../../answers/kit/stack-words.js';
 import { namedRanks } from '../../base/rank-ranges.js';
-import { collectiveName, whoIsMissing } from '../../diagnosis/hang/hang-words.js';
 import type { ProcessStacks } from '../../diagnosis/hang/process-stacks.js';
-import { processName, stateInWords } from '../../diagnosis/hang/stack-words.js';
 import type { StuckCollective } from '../../diagnosis/run-evidence.js';
 import type { Job } from '../../remedies/kit/job.js';
 import { about, type Use, use } from '../../remedies/remedies.js';
@@ -19,13 +19,13 @@ export const rule: RunRule = {
     needs: 'dumps of torch’s flight recorder, one per rank, as JSON',
     looksFor:
       'A collective that some ranks entered and did not leave: who is not in it, or is in another one.',
-    why: 'A collective ends when all members are in it. One rank that is stuck elsewhere, has died or took another branch stops all of them, until the timeout ends the job.',
+    why: 'A collective ends when all members are in it. One rank that is stuck elsewhere, has died or took another branch blocks all of them until the timeout ends the job.',
     ...about('dump-missing'),
     thresholds: [],
   },
   check({ evidence: { stuck, stacks }, job }) {
     const [first] = stuck;
-    if (!first) return silent('no dump of the flight recorder shows a rank waiting');
+    if (!first) return silent('no flight-recorder dump shows a rank waiting');
     const certain = first.missing.length > 0 || first.different.length > 0;
     return found({
       id: first.different.length > 0 ? 'different-collectives' : 'stuck-collective',
