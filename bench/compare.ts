@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { mean } from '../src/base/statistics.js';
 import { compareStepTimes } from '../src/compare/step-times/compare-step-times.js';
 import { Random } from '../src/compare/step-times/random.js';
-import { SIMULATIONS } from '../src/compare/step-times/testing.js';
+import { SIMULATIONS } from '../test/helpers/step-times.js';
 import { diagnose } from '../src/library/diagnose.js';
 
 /**
