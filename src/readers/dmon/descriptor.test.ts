@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DMON, draw, faults, QUERY, read } from '../../../test/helpers/dmon.js';
+import { DMON, draw, faults, QUERY, read } from '../../../test/helpers/dmon/tables.js';
 import { MAX_ROWS } from '../common/telemetry/columns.js';
 import { findReader } from '../registry.js';
 import { dmonReader } from './descriptor.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DMON, draw, QUERY, type Read, read } from '../../../test/helpers/dmon.js';
+import { DMON, draw, QUERY, type Read, read } from '../../../test/helpers/dmon/tables.js';
 import { TELEMETRY_FIELDS } from '../../model/telemetry.js';
 import { dmonReader } from './descriptor.js';
 

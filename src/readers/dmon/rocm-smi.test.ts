@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { draw, faults, type Read } from '../../../test/helpers/dmon.js';
+import { draw, faults, type Read } from '../../../test/helpers/dmon/tables.js';
 import { readCut } from '../../../test/helpers/readers.js';
 import { rocmSmiReader } from './rocm-smi.js';
 

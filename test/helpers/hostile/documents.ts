@@ -1,4 +1,4 @@
-import { DMON, QUERY } from '../dmon.js';
+import { DMON, QUERY } from '../dmon/tables.js';
 import { RANK, RUN } from '../manifests.js';
 import type { Random } from '../simulate/random.js';
 import { EVENT_SHAPES, range, rankEvents } from './events.js';
