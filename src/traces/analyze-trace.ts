@@ -5,6 +5,7 @@ import { totals, WorkSort } from '../facts/time-class.js';
 import { Category } from '../model/category.js';
 import type { Trace } from '../model/trace.js';
 import type { DeviceInfo } from '../model/trace-data.js';
+import { acceleratorOf } from './accelerator.js';
 import { extractCollectives } from './collectives/extract.js';
 import { buildHostTree } from './detail/host-tree.js';
 import { inputFacts } from './detail/input-facts.js';
@@ -66,6 +67,9 @@ function withoutOneOff(trace: Trace, { oneOff, collectives }: TraceFacts, range:
 }
 
 function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
+  const accelerator = acceleratorOf(trace);
+  // What a GPU program does cannot be told from its calls alone.
+  if (accelerator.byNsys && accelerator.kernels === 0) return null;
   const work = orderGpuWork(trace);
   const recorded = findHostSpans(trace, work);
   if (recorded.main < 0 && work.length === 0) return null;
@@ -128,6 +132,7 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
     phases: null,
     light: false,
     device: deviceOf(trace),
+    accelerator,
     switches: trace.data.header.switches,
     hasGpuWork: work.length > 0,
     hasHostEvents: tree.length > 0,
