@@ -78,6 +78,15 @@ describe('the device of a trace', () => {
       0,
       [label(0, 'GPU 0'), span('kernel', 'k', { pid: 0 }), span('new', 'x', { pid: 0 })],
     ],
+    [
+      'ranges of an NVIDIA GPU instead of kernels',
+      0,
+      [
+        label(0, 'GPU 0'),
+        span('cuda_profiler_range', 'k', { pid: 0 }),
+        span('cuda_runtime', 'cudaLaunchKernel'),
+      ],
+    ],
     ['a host with events of a new kind', 0, [label(1, 'CPU'), span('new', 'x')]],
   ])('%s: %i events that are not understood', (_, unread, events) => {
     expect(acceleratorOf(traceOf(events)).unread).toBe(unread);

@@ -2,17 +2,20 @@ import { oncePer } from '../base/once-per.js';
 import type { Accelerator, DeviceKind } from '../facts/accelerator.js';
 import { Category } from '../model/category.js';
 import type { Trace } from '../model/trace.js';
+import { BY_NSYS, RECORDER_FIELD } from '../model/trace-data.js';
 
 /** Which device the trace is of, and how much of it whyslow can read. */
 export const acceleratorOf = oncePer((trace: Trace): Accelerator => {
   const { kinds, header } = trace.data;
   const unread = trace.links.work.length > 0 ? 0 : unreadEvents(trace);
-  const byNsys = Object.hasOwn(header.versions, 'nsys_schema_version');
+  const byNsys = header.rest[RECORDER_FIELD] === BY_NSYS;
+  const kind = byNsys ? 'cuda' : kindOf(trace, unread);
   return {
-    kind: byNsys ? 'cuda' : kindOf(trace, unread),
+    kind,
     byNsys,
     kernels: kinds.reduce((n, k) => n + (k.category === Category.kernel ? k.events : 0), 0),
-    unread,
+    // Kernels and copies of these two are understood. What else is on their tracks does not replace them.
+    unread: kind === 'cuda' || kind === 'rocm' ? 0 : unread,
   };
 });
 
