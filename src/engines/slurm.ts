@@ -45,7 +45,7 @@ export async function runOnSlurm(job: EngineJob, files: readonly string[]): Prom
   }
 }
 
-/** `said`: what srun complained about. A share that was not cut off says more about its own files. */
+/** `said`: srun's complaint. A share that was not cut off says more about its own files. */
 function lostIn(out: string, missing: readonly string[], said: string): readonly LostFile[] {
   const messages = sharesIn(out).flatMap(({ problems }) => problems.map((p) => p.message));
   return missing.map((path) => {
