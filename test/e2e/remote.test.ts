@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { quoted } from '../../src/base/shell.js';
 import { diagnose } from '../../src/library/diagnose.js';
 import { inspect } from '../../src/library/inspect.js';
-import { zip } from '../../src/sources/testing/archives.js';
+import { zip } from '../helpers/archives.js';
 import { SOAK } from '../helpers/cases.js';
 import { inFolder, root, type Started, start, until, whyslow } from '../helpers/cli.js';
 import {

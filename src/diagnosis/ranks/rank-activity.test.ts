@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { type DrawnJob, drawJob } from '../../../test/helpers/triage.js';
 import type { RunInput } from '../../ingest/input.js';
 import { jobActivity } from '../../telemetry/processes/job-activity.js';
-import { type DrawnJob, drawJob } from '../../triage/testing.js';
 import { activityByRank, capturedRanks } from './rank-activity.js';
 
 const recording = (job: DrawnJob, startedNs = 1) => {

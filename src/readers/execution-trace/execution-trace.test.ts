@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { readCut } from '../../../test/helpers/readers.js';
 import { readInputs } from '../../ingest/read-run.js';
-import { readCut } from '../common/testing.js';
 import { findReader } from '../registry.js';
 import { executionTraceReader } from './descriptor.js';
 
