@@ -1,4 +1,5 @@
-import { ns } from '../base/units.js';
+import { clip, lengthOf, NO_SPANS, type Spans } from '../base/intervals.js';
+import { ns, share } from '../base/units.js';
 import { cutTimeline } from '../facts/rank-timeline.js';
 import type { StepFacts, StepRange, StepSource } from '../facts/step-facts.js';
 import { totals } from '../facts/time-class.js';
@@ -26,10 +27,12 @@ import { COLLECTIVE_SPAN, findHostSpans, type HostSpans, withInferredInput } fro
 import { inferInputWaits } from './timeline/inferred-input.js';
 import { findOneOff } from './timeline/one-off.js';
 import { osCalls } from './timeline/os-calls.js';
+import { beginOf, coldSteps, SIZEABLE, type StartUp, startUpSpans, whileIdle } from './timeline/start-up.js';
 import { findStepTimes, type StepTime } from './timeline/step-times.js';
 import {
   detailRange,
   firstDidMore,
+  firstIsLonger,
   representative,
   type StepWindow,
   windowOf,
@@ -70,16 +73,18 @@ function withoutOneOff(trace: Trace, { oneOff, collectives }: TraceFacts, range:
 
 function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
   const work = orderGpuWork(trace);
-  const recorded = findHostSpans(trace, work);
-  if (recorded.main < 0 && work.length === 0) return null;
+  const hostSpans = findHostSpans(trace, work);
+  if (hostSpans.main < 0 && work.length === 0) return null;
   const kinds = classifyNames(trace);
-  const whole = findStepTimes(trace, work, recorded, range);
+  const { whole, recorded, once } = withoutLeadIn(trace, work, hostSpans, range);
   if (whole.steps.length === 0) return null;
   const comparesRanks = communicates(trace, work, kinds, recorded);
+  const cold = range === null && !comparesRanks ? coldSteps(whole, once) : 0;
   // The first step does not count, but would be half of what is looked at in detail.
+  const skipped = cold === 0 && range === null && !comparesRanks && firstDidMore(whole.steps) ? 1 : cold;
   const all =
-    range === null && !comparesRanks && firstDidMore(whole.steps)
-      ? findStepTimes(trace, work, recorded, { first: whole.steps[1]!.index, last: null })
+    skipped > 0
+      ? findStepTimes(trace, work, recorded, { first: whole.steps[skipped]!.index, last: null })
       : whole;
   const times = { ...all, steps: all.steps.slice(0, representative(all.steps)) };
   const inferred = inferInputWaits(trace, work, kinds, recorded, times);
@@ -138,6 +143,7 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
     time: totals((c) => perStep(accounting.total[c])),
     timePerStep,
     oneOff: findOneOff(window, timePerStep),
+    startUp: startUpFacts(once, cold, window),
     copies: { toDevice: perStep(accounting.copies.toDevice), toHost: perStep(accounting.copies.toHost) },
     gpu: gpuUnions(trace, work, kinds),
     collectives,
@@ -167,6 +173,32 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
                 : findPauses(host, inDetail, operators, osCalls(trace, host.threads)),
           },
   };
+}
+
+/**
+ * The steps, and what the job does once. A recording without steps is looked at from where it shows the job: without its start-up
+ * and what comes before the first launch.
+ */
+function withoutLeadIn(trace: Trace, work: GpuWork, host: HostSpans, range: StepRange | null) {
+  const whole = findStepTimes(trace, work, host, range);
+  const usual = whole.source === 'profiler' && !firstIsLonger(whole);
+  if (usual || range !== null) return { whole, recorded: host, once: NO_SPANS };
+  const once = whileIdle(startUpSpans(trace, host), work);
+  if (whole.source !== 'window') return { whole, recorded: host, once };
+  const { ts } = trace.data;
+  const launches = Float64Array.from(
+    work.launchRow.filter((row) => row >= 0),
+    (row) => ts[row]!,
+  ).sort();
+  const recorded = { ...host, from: beginOf(work, launches, once, host.from) };
+  return { whole: findStepTimes(trace, work, recorded, range), recorded, once };
+}
+
+/** Null: nothing that the job does once was recorded, or it hardly matters. */
+function startUpFacts(once: Spans, steps: number, { from, to }: StepWindow): StartUp | null {
+  const time = lengthOf(once);
+  const left = lengthOf(clip(once, from, to)) / Math.max(1, to - from);
+  return steps > 0 || time >= SIZEABLE * (to - from) ? { time: ns(time), steps, left: share(left) } : null;
 }
 
 function stepFacts(source: StepSource, { steps, bounds, irregular }: StepWindow, total: number): StepFacts {

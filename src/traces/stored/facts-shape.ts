@@ -29,6 +29,7 @@ import type { OperatorTotal } from '../detail/operators.js';
 import type { Pause, Pauses } from '../detail/pauses.js';
 import type { GpuUnions } from '../timeline/gpu-unions.js';
 import type { OneOffStep } from '../timeline/one-off.js';
+import type { StartUp } from '../timeline/start-up.js';
 import type { TraceFacts } from '../trace-facts.js';
 import { kernelShape, operatorShape } from './kernel-shapes.js';
 import { deviceShape } from './summary-shape.js';
@@ -95,6 +96,7 @@ export const lightFactsShape: Shape<TraceFacts> = checked(
     time: timeShape,
     timePerStep: list(timeShape),
     oneOff: nullable(oneOffShape),
+    startUp: nullable(object<StartUp>({ time: number(), steps: whole(), left: number() })),
     copies: object<CopyTime>({ toDevice: number(), toHost: number() }),
     gpu: nullable(gpuShape),
     collectives: nullable(collectivesShape),
