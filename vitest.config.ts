@@ -3,16 +3,23 @@ import { defineConfig } from 'vitest/config';
 import { SlowFirst } from './test/helpers/slow-first.js';
 import { SummaryReporter } from './test/helpers/summary-reporter.js';
 
-/** They replace modules, set variables of the process or measure its processor time: each gets a process of its own. */
+/** They replace modules, set environment variables or measure processor time: each gets a process of its own. */
 const ISOLATED = [
   'src/cli/commands/diagnose.test.ts',
   'test/e2e/remote.test.ts',
   'test/e2e/scaling.test.ts',
   'test/property/open-files.test.ts',
 ];
+/** Beside the code, or about it: `npm run test:unit` runs only these. They need no build, no Python and little time. */
+const UNITS = [
+  'src/**/*.test.ts',
+  'web/**/*.test.ts',
+  'test/architecture/*.test.ts',
+  'test/helpers/*.test.ts',
+];
 /** They start programs and read much: in processes of their own, so that the others keep a small heap. */
 const PROGRAMS = ['test/e2e/**/*.test.ts', 'test/browser/**/*.test.ts'];
-/** Real training jobs whose timing is judged: they run after everything else, one at a time. */
+/** Real training jobs whose timing is checked: they run after everything else, one at a time. */
 const JOBS = ['test/e2e/run-jobs.test.ts'];
 // One more than there are cores: many tests wait for processes or sleep.
 const maxWorkers = availableParallelism() + 1;
@@ -21,7 +28,7 @@ export default defineConfig({
   test: {
     reporters: ['default', new SummaryReporter()],
     setupFiles: ['test/helpers/cases.ts'],
-    // To end what hangs: nothing takes a tenth of it on a machine of its own.
+    // Ends what hangs: on an idle machine nothing takes a tenth of it.
     testTimeout: 240_000,
     hookTimeout: 240_000,
     sequence: { sequencer: SlowFirst },
@@ -30,10 +37,24 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'units',
-          include: ['src/**/*.test.ts', 'web/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [...ISOLATED, ...PROGRAMS],
-          // The code keeps no state between calls: files may share a process, which saves half of the time: modules are
+          include: UNITS,
+          exclude: ISOLATED,
+          // The code keeps no state between calls, so files may share a process. This saves half of the time: modules are
           // loaded once, and V8 has optimized them.
+          isolate: false,
+          maxWorkers,
+          sequence: { groupOrder: 0 },
+          // A unit test that hangs should not cost four minutes.
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'whole',
+          include: ['test/**/*.test.ts'],
+          exclude: [...UNITS, ...ISOLATED, ...PROGRAMS],
           isolate: false,
           maxWorkers,
           sequence: { groupOrder: 0 },

@@ -5,7 +5,7 @@ one launched in it). Prints the ratio for each phase; 2% is what is asked for.
 
     python bench/capture-agreement.py
 
-Needs a GPU. Results with date, device and versions are kept in bench/results.md.
+Needs a GPU. Results with date, device and versions are kept in docs/internal/measurements.md.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ plain way (two fresh events a phase, 3 phases), and with whyslow_capture (7 phas
     python bench/capture-overhead.py --only none --turns 3000       # what a recorded step costs, as a ratio
     python bench/capture-overhead.py --only none --turns 0 --defaults 9000      # what the defaults cost
 
-Needs a GPU. Results with date, device and versions are kept in bench/results.md.
+Needs a GPU. Results with date, device and versions are kept in docs/internal/measurements.md.
 """
 
 from __future__ import annotations

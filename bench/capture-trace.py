@@ -5,7 +5,7 @@ the same options as ours. Each in a process of its own, so that peaks of memory 
 
     python bench/capture-trace.py [--layers 24] [--device cuda|cpu]
 
-Results with date, device and versions are kept in bench/results.md.
+Results with date, device and versions are kept in docs/internal/measurements.md.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-// `npm test`: format, lint, types, build, then all tests of TypeScript and Python. Works on a fresh clone. With arguments, only
-// vitest runs, with these: `npm test -- src/rules`.
+// `npm test`: format, lint, types, build, then all tests of TypeScript and Python. Works on a fresh clone. With arguments, vitest
+// runs with these and nothing else does: `npm test -- src/rules` builds nothing and needs no Python.
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ensureInstalled, root, run, startQuietly, tryRun } from './lib.mjs';
@@ -10,10 +10,12 @@ const chosen = process.argv.slice(2);
 const counts = new URL('.build/test-counts.jsonl', root);
 
 ensureInstalled();
+if (chosen.length > 0) process.exit(tryRun('node', ['node_modules/vitest/vitest.mjs', 'run', ...chosen]));
+
 mkdirSync(new URL('.', counts), { recursive: true });
 const title = (text) => console.log(`\n== ${text}`);
-const withPython = ensurePython() && chosen.length === 0;
-// Beside the checks of TypeScript, because it uses one core. What it prints comes after theirs.
+const withPython = ensurePython();
+// Runs at the same time as the checks of TypeScript, because it uses one core. Its output comes after theirs.
 const ofPython = withPython
   ? startQuietly('node', ['scripts/python.mjs', '--check'], 'python-checks.log')
   : null;
@@ -35,7 +37,7 @@ const vitest = (...args) => tryRun('node', ['node_modules/vitest/vitest.mjs', 'r
 // All run in any case: one failure should not hide another.
 const statuses = [];
 if (withPython) {
-  // Both at once, because both wait often. Then, on a machine of their own, the jobs whose timing is judged.
+  // Both at once, because both wait often. Then, alone, the jobs whose timing is checked.
   const pytest = startPytest(env);
   title('tests (vitest)');
   statuses.push(vitest('--project', '!jobs'));
@@ -45,7 +47,7 @@ if (withPython) {
   statuses.push(vitest('--project', 'jobs'));
 } else {
   title('tests (vitest)');
-  statuses.push(vitest(...chosen));
+  statuses.push(vitest());
 }
 
 const text = existsSync(counts) ? readFileSync(counts, 'utf8') : '';

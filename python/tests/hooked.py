@@ -68,9 +68,9 @@ def batches(count: int) -> list[torch.Tensor]:
 
 
 def phases(out: Path, step: int, rank: int = 0) -> list[tuple[str, int]]:
-    """(name, micro) in the order of their begin, without `training_step`."""
+    """(name, micro) in the order they began, without `training_step`. Equal times keep the order of the file."""
     found = [r for r in records_of(out, rank) if r["step"] == step and r["name"] != "training_step"]
-    return [(r["name"], r["micro"]) for r in sorted(found, key=lambda r: (r["start_ms"], r["name"]))]
+    return [(r["name"], r["micro"]) for r in sorted(found, key=lambda r: r["start_ms"])]
 
 
 def names(out: Path, step: int, rank: int = 0) -> list[str]:

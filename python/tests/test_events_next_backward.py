@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from pathlib import Path
 
 import fake_clock
@@ -73,6 +72,13 @@ def test_jobs_without_backward_do_not_wait(clock: Clock) -> None:
 
 def test_the_end_of_the_job_does_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lull_module, "PATIENCE_NS", 1000_000 * MS)
+    waiting, wait = threading.Event(), NextBackward.wait
+
+    def noted(self: NextBackward, until: threading.Event) -> None:
+        waiting.set()
+        wait(self, until)
+
+    monkeypatch.setattr(NextBackward, "wait", noted)
     steps = fake_clock.install(monkeypatch, tick_ns=1000)
     cap = make(tmp_path, record_every_n_steps=1, flush_every_n_steps=1)
     for _ in range(3):
@@ -84,7 +90,7 @@ def test_the_end_of_the_job_does_not_wait(tmp_path: Path, monkeypatch: pytest.Mo
     assert cap.files._writer is not None
     cap.files._flushed_at = 0
     cap.files.flush(cap.recorder, keep=True)
-    time.sleep(0.3)
+    assert waiting.wait(60)
     assert cap.files._writer.rows == 0
     cap.close()
     assert len(records_of(tmp_path)) == 3 * 3

@@ -135,8 +135,8 @@ SLOW, FAST = 31.0, 22.0
 
 def judged(monkeypatch: pytest.MonkeyPatch, seed: int, factor: float) -> bool:
     """
-    A host that changes between two speeds every few seconds, as the one of bench/results.md does, and a window that
-    leaves steps slower by `factor`.
+    A host that alternates between two speeds every few seconds, as the one in docs/internal/measurements.md does, and
+    a window that leaves steps slower by `factor`.
     """
     job = Job(monkeypatch, seed)
 

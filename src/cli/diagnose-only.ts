@@ -6,4 +6,4 @@ import { runCommandLine } from './main.js';
  * each costs Node about a millisecond.
  */
 export const main = (argv: readonly string[]) =>
-  runCommandLine(argv, { diagnose: async () => registerDiagnose });
+  runCommandLine(argv, { 'Every day:': { diagnose: async () => registerDiagnose } });

@@ -7,18 +7,22 @@ import { Output } from './common/output.js';
 
 const EXAMPLES = `
 Examples:
-  $ whyslow diagnose runs/llama
-  $ whyslow run -- torchrun --nproc-per-node 8 train.py
-  $ whyslow triage
-  $ whyslow inspect runs/llama`;
+  $ whyslow run -- python train.py
+  $ whyslow diagnose trace.json.gz
+  $ whyslow triage                      # a job that is already running
+
+\`whyslow COMMAND --help\` shows the options and more examples.`;
 
 type Register = (program: Command, context: CommandContext) => void;
 
-/** In the order of the help. Each is loaded when it is needed: one command starts faster without the others. */
-export type Commands = Readonly<Record<string, () => Promise<Register>>>;
+/** Each is loaded when it is needed: one command starts faster without the others. */
+type Commands = Readonly<Record<string, () => Promise<Register>>>;
+
+/** By heading, in the order of the help. */
+export type CommandGroups = Readonly<Record<string, Commands>>;
 
 /** Runs the command line and returns the exit code. No user error prints a stack trace. */
-export async function runCommandLine(argv: readonly string[], commands: Commands): Promise<number> {
+export async function runCommandLine(argv: readonly string[], groups: CommandGroups): Promise<number> {
   const exit = new ExitCode();
   const context: CommandContext = {
     stdout: new Output(process.stdout),
@@ -41,7 +45,7 @@ export async function runCommandLine(argv: readonly string[], commands: Commands
     process.exit(exit.code);
   });
   try {
-    const command = await program(context, argv, commands);
+    const command = await program(context, argv, groups);
     await command.parseAsync(argv as string[], { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.badInput;
@@ -68,7 +72,7 @@ class ExitCode {
 async function program(
   context: CommandContext,
   argv: readonly string[],
-  commands: Commands,
+  groups: CommandGroups,
 ): Promise<Command> {
   const { version } = toolInfo();
   const command = new Command('whyslow')
@@ -81,16 +85,19 @@ async function program(
       writeOut: (text) => context.stdout.write(text),
       writeErr: (text) => context.stderr.write(withoutBreaks(text, argv)),
     })
+    // A line each: names without arguments, and not the command `help`.
+    .configureHelp({ subcommandTerm: (sub) => sub.name(), visibleCommands: ({ commands }) => [...commands] })
     .addHelpText('after', EXAMPLES);
-  for (const load of commandsFor(commands, argv[0])) (await load())(command, context);
+  const [word = ''] = argv;
+  const isNamed = Object.values(groups).some((commands) => Object.hasOwn(commands, word));
+  // All of them for the help, and for a name that may be misspelt.
+  const isWanted = (name: string) => (isNamed ? name === word : !['--version', '-V'].includes(word));
+  for (const [heading, commands] of Object.entries(groups)) {
+    command.commandsGroup(heading);
+    for (const [name, load] of Object.entries(commands)) if (isWanted(name)) (await load())(command, context);
+  }
   for (const sub of command.commands) sub.exitOverride();
   return command;
-}
-
-/** The one that is named; all of them for the help, and for a name that may be misspelt. */
-function commandsFor(commands: Commands, word = ''): readonly (() => Promise<Register>)[] {
-  if (word === '--version' || word === '-V') return [];
-  return Object.hasOwn(commands, word) ? [commands[word]!] : Object.values(commands);
 }
 
 /** Commander quotes words of the command line, which may be names of files with line breaks. */

@@ -67,7 +67,7 @@ describe('the view of the critical path', () => {
     const traced = viewOf({ compute: 30, idle_host: 70 });
     const critical = { rank: 3, time: ms({ compute: 60, idle_data: 40 }) };
     const both = criticalView(comparison({ critical }), [logged], [traced])!;
-    expect(both).toMatchObject({ source: 'trace', dividedBy: phases });
+    expect(both).toMatchObject({ source: 'trace', divided: { by: 'log', phases: null } });
     expect(both.time).toEqual(ms({ compute: 18, idle_host: 42, idle_data: 40 }));
     const alone = criticalView(comparison({ critical }), [logged], [])!;
     expect(alone).toMatchObject({ source: 'log', time: ms({ compute: 60, idle_data: 40 }) });
@@ -192,7 +192,7 @@ describe('what rules see of all ranks', () => {
     ],
   };
 
-  it('has late ranks, the pace, the gain of full overlap, and slow groups with their ranks and machines', () => {
+  it('has late ranks, the gain of full overlap, and slow groups with their ranks and machines', () => {
     const compared = comparison({
       ...{ table: { steps: [4, 5] }, matched, late: [late('gpu', 5)], played: { withOverlap: 7e6 } },
       slowGroups: [{ group: 1, ratio: 0.5 }],
@@ -204,7 +204,6 @@ describe('what rules see of all ranks', () => {
     expect(acrossOf(compared, places)).toEqual({
       late: compared.late,
       steps: 2,
-      step: 100e6,
       overlap: 7e6,
       links: [{ group: 'dp', ranks: [0, 8], hosts: ['a'], ratio: 0.5 }],
     });

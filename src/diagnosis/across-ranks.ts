@@ -1,11 +1,12 @@
 import { found } from '../base/check.js';
 import { mean } from '../base/statistics.js';
+import { lasting } from '../facts/step-time.js';
 import { sumOfClasses, type TimeByClass, totals } from '../facts/time-class.js';
 import { areRegular, atPace } from '../logs/pace.js';
 import type { Comparison } from '../run/compare.js';
 import { mayBeHidden } from '../run/lateness/late-ranks.js';
 import { directed, divideInside } from './ranks/join-log.js';
-import type { RankView } from './ranks/rank-view.js';
+import { dividedByLog, type RankView } from './ranks/rank-view.js';
 import { type Unrecorded, unrecordedSentence } from './ranks/unrecorded-ranks.js';
 import type { AcrossRanks } from './run-facts.js';
 import type { Decision } from './verdict/decide.js';
@@ -19,13 +20,12 @@ export function acrossOf(
   locations: ReadonlyMap<number, { readonly host: string | null }>,
 ): AcrossRanks | null {
   if (!comparison?.table) return null;
-  const { late, pace } = comparison;
+  const { late } = comparison;
   // Sizes and overlap are known from traces.
   const { matched, slowGroups, played } = comparison.traced ?? comparison;
   return {
     late,
     steps: comparison.table.steps.length,
-    step: pace,
     overlap: played?.withOverlap ?? null,
     links: slowGroups.map(({ group, ...slow }) => {
       const { name, captured } = matched.groups[group]!;
@@ -71,10 +71,10 @@ export function criticalView(
   return {
     ...traced,
     notes: [...traced.notes, ...unsure],
-    step: view.step,
+    step: lasting(traced.step, view.step.unprofiled),
     time: divided,
     copies: directed(divided.copy, traced.copies),
-    dividedBy: phases,
+    divided: dividedByLog(traced.facts, traced.log, phases),
   };
 }
 
@@ -82,9 +82,13 @@ export function criticalView(
 function scaledToStep({ step, facts }: RankView, time: TimeByClass): TimeByClass {
   const scaled = (to: number) => totals((c) => (time[c] * to) / sumOfClasses(time));
   // A log does not record every step, and the other steps may take a different time.
-  if (!facts.phases) return scaled(step);
-  return atPace(scaled(mean([...facts.steps.periods])), step, areRegular(facts.steps.indices));
+  if (!facts.phases) return scaled(step.unprofiled);
+  return atPace(scaled(mean([...facts.steps.periods])), step.unprofiled, areRegular(facts.steps.indices));
 }
+
+/** The run's pace belongs to each of its ranks. */
+export const withPace = (view: RankView, comparison: Comparison | null): RankView =>
+  comparison?.table ? { ...view, step: { ...view.step, pace: comparison.pace } } : view;
 
 /** Divides a rank's exposed communication into waiting and transfer. */
 export function withWaiting(view: RankView, comparison: Comparison | null): RankView {

@@ -6,7 +6,14 @@ import type { StepRange } from '../facts/step-facts.js';
 import type { RankedMember } from '../ingest/ranks.js';
 import type { RunInputs } from '../ingest/read-run.js';
 import type { Comparison } from '../run/compare.js';
-import { acrossOf, criticalView, lateComputingOf, withStragglers, withWaiting } from './across-ranks.js';
+import {
+  acrossOf,
+  criticalView,
+  lateComputingOf,
+  withPace,
+  withStragglers,
+  withWaiting,
+} from './across-ranks.js';
 import { hangVerdict } from './hang/hang-verdict.js';
 import { type RunHealth, runHealth } from './health/run-health.js';
 import { jobWords } from './job-words.js';
@@ -72,7 +79,7 @@ export function diagnoseInputs(
   const locations = locateRanks(inputs);
   const compared = known && ranks === null ? { ...known, from: recorded } : compareViews(recorded, locations);
   const comparison = withReasons(compared, locations);
-  const views = recorded.map((view) => withWaiting(view, comparison));
+  const views = recorded.map((view) => withPace(withWaiting(view, comparison), comparison));
   const health = runHealth({
     inputs: { ...inputs, problems: [...inputs.problems, ...failures.list()] },
     members,
@@ -82,7 +89,7 @@ export function diagnoseInputs(
   });
   const critical = criticalView(comparison, compared.from, recorded);
   const lateComputing = lateComputingOf(comparison);
-  const judged = (critical ? [critical] : views).map((view) => ({
+  const judged = (critical ? [withPace(critical, comparison)] : views).map((view) => ({
     view,
     verdict: judge(view, lateComputing),
   }));

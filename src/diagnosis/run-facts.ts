@@ -35,8 +35,6 @@ export interface AcrossRanks {
   readonly late: readonly LateRanks[];
   /** How many steps were compared. */
   readonly steps: number;
-  /** Step time, mean over ranks. */
-  readonly step: Ns;
   readonly links: readonly SlowLink[];
   /** Time saved per step if computing hid all transfers, by replaying all ranks. Null: the replay does not reproduce the step. */
   readonly overlap: Ns | null;

@@ -5,7 +5,7 @@ import { leaveNothing } from '../base/leave-nothing.js';
 import { quoted } from '../base/shell.js';
 import { formatCount } from '../base/units.js';
 import type { EngineJob, EngineResult, LostFile } from './engine.js';
-import { inPackage, LEAST_NODE, programFiles, TASK_PROGRAM } from './program.js';
+import { inPackage, LEAST_NODE, programFiles, TASK_PROGRAM } from './engine.js';
 import { PYTHON_ENGINES, type PythonEngineId } from './python-engines.js';
 
 /** What python/engines/driver.py prints, one a line. */

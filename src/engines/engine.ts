@@ -1,3 +1,6 @@
+import { fileURLToPath } from 'node:url';
+import { packageRoot } from '../base/package-root.js';
+
 /** What to run on a cluster. */
 export interface EngineJob {
   /** As the user wrote them, but absolute: the working directory of a task is another. */
@@ -30,3 +33,17 @@ export interface LostFile {
   readonly path: string;
   readonly why: string;
 }
+
+/** whyslow in one file, for machines where it is not installed. It finds the others by their place. */
+export const TASK_PROGRAM = 'dist/task.js';
+const PROGRAM_FILES = [TASK_PROGRAM, 'wasm/scanner.wasm', 'package.json'];
+
+/** The oldest Node.js that runs it, as in package.json. */
+export const LEAST_NODE = [20, 19];
+
+/** Path of a file of this package. */
+export const inPackage = (name: string): string => fileURLToPath(new URL(name, packageRoot()));
+
+/** What must travel to a machine that has nothing but Node.js: paths here, by name there. */
+export const programFiles = (): Readonly<Record<string, string>> =>
+  Object.fromEntries(PROGRAM_FILES.map((name) => [name, inPackage(name)]));

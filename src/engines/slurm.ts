@@ -5,7 +5,7 @@ import { describeSystemError, InputError } from '../base/input-error.js';
 import { leaveNothing } from '../base/leave-nothing.js';
 import { quotedCommand } from '../base/shell.js';
 import type { EngineJob, EngineResult, LostFile } from './engine.js';
-import { inPackage } from './program.js';
+import { inPackage } from './engine.js';
 
 /** What each share leaves in the folder: what `whyslow facts --json` prints. */
 interface ShareReport {

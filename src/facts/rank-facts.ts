@@ -12,7 +12,7 @@ export interface RankFacts {
   readonly source: 'trace' | 'log';
   readonly hasGpuWork: boolean;
   readonly steps: StepFacts;
-  /** Mean recorded step by class. The classes add up to `steps.profiled`. */
+  /** Mean recorded step by class. The classes add up to `steps.recorded`. */
   readonly time: TimeByClass;
   /** The same for each step of `steps.indices`. */
   readonly timePerStep: readonly TimeByClass[];
@@ -44,6 +44,6 @@ export interface PhaseKnowledge {
   readonly copyingHost: Ns | null;
   /** In each step: computing behind which gradients may already have been sent (`logs/gradient-waits.ts`). */
   readonly mayHide?: readonly Ns[];
-  /** The line that makes the batches in the training loop, if stack samples say how long that takes. Null: phases do. */
+  /** Source line that makes batches; set when the input time comes from stack samples, null when from phases. */
   readonly inputLine: string | null;
 }

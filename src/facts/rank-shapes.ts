@@ -41,7 +41,7 @@ export const stepsShape: Shape<StepFacts> = checked(
     first: number(),
     last: number(),
     irregular: flag,
-    profiled: number(),
+    recorded: number(),
     periods: list(number()),
     indices: list(number()),
   }),

@@ -31,8 +31,8 @@ export interface StepFacts {
   readonly last: number;
   /** Some steps take far longer than others, so the first step counts too. */
   readonly irregular: boolean;
-  /** Mean recorded step time. */
-  readonly profiled: Ns;
+  /** Mean recorded step time: `StepTime.recorded`. */
+  readonly recorded: Ns;
   /** Duration and number of each step. */
   readonly periods: readonly Ns[];
   readonly indices: readonly number[];

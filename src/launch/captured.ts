@@ -3,9 +3,8 @@ import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { printable } from '../base/printable.js';
 import { readRanks } from './job.js';
-import { readJson } from './read-json.js';
 import { isRunOf } from './run-id.js';
-import { openPlainFile } from './small-file.js';
+import { openPlainFile, readJson } from './small-file.js';
 
 export interface Captured {
   /** Ranks of this run that started measuring. */

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { readJson } from './read-json.js';
+import { readJson } from './small-file.js';
 
 /** The fields of OUT/ranks/rank_<r>.json that are used here. */
 export interface RankStatus {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChildEnd } from './child.js';
 import type { Place } from './place.js';
-import { readJson } from './read-json.js';
+import { readJson } from './small-file.js';
 
 /** What a node reports to the first one through the shared folder. */
 export interface NodeState {

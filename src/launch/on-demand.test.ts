@@ -4,9 +4,8 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { inFolder } from '../../test/helpers/folder.js';
-import { awaitAnswers } from './await-answers.js';
 import { readRanks } from './job.js';
-import { Conversation } from './on-demand.js';
+import { awaitAnswers, Conversation, type Plan } from './on-demand.js';
 
 it('gives up after its timeout although pipes lie where answers should be', () =>
   inFolder(async (out) => {
@@ -25,4 +24,31 @@ it('gives up after its timeout although pipes lie where answers should be', () =
     expect(gaveUp).toContain('no answer within 1 s');
     expect(answers).toEqual([]);
     expect((await readRanks(out)).map((m) => m.rank)).toEqual([0]);
+  }));
+
+/** Runs `afterLook` right after the first look for the plan. */
+class Interrupted extends Conversation {
+  afterLook: (() => Promise<void>) | null = null;
+
+  override async plan(): Promise<Plan | null> {
+    const found = await super.plan();
+    await this.afterLook?.();
+    this.afterLook = null;
+    return found;
+  }
+}
+
+it('waits for all ranks when the plan and an answer appear between two looks', () =>
+  inFolder(async (out) => {
+    const put = (name: string, content: object) =>
+      writeFile(join(out, 'control', name), JSON.stringify(content));
+    const conversation = new Interrupted(out, { id: 'x', steps: 1, ranks: [0, 1], waitSeconds: 30 });
+    conversation.afterLook = async () => {
+      await put('plan-x.json', { first_step: 7, steps: 1, ranks: [0, 1] });
+      for (const rank of [0, 1]) await put(`done-x-rank-${rank}.json`, { status: 'done', path: 'trace' });
+    };
+    await conversation.ask();
+    const outcome = await awaitAnswers(out, conversation, 30, () => {});
+    expect(outcome).toMatchObject({ gaveUp: null, plan: { firstStep: 7 }, expected: [0, 1] });
+    expect(outcome.answers.map((a) => a.rank)).toEqual([0, 1]);
   }));

@@ -4,9 +4,8 @@ import { link, rm, rmdir, writeFile } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
 import { describeSystemError, InputError } from '../base/input-error.js';
 import { makeFolders } from '../base/make-folders.js';
-import { jsonObject } from './read-json.js';
 import { fileNameOf, isRunOf } from './run-id.js';
-import { readSmallFile } from './small-file.js';
+import { jsonObject, readSmallFile } from './small-file.js';
 
 interface OutDirectory {
   readonly path: string;

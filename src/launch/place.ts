@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readJson } from './read-json.js';
+import { readJson } from './small-file.js';
 
 /** The place of one `whyslow run` in a job of several nodes. */
 export interface Place {

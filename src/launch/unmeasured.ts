@@ -73,7 +73,7 @@ function firstArgument(command: readonly string[]): number {
 
 /** torch is loaded, and our capture has not been installed beside it as a .pth file. */
 async function usesTorch(pid: number): Promise<boolean> {
-  const maps = await readFile(`/proc/${pid}/maps`, 'latin1').catch(() => '');
+  const maps = await readFile(`/proc/${pid}/maps`, 'utf8').catch(() => '');
   const torch = /^\S+ \S+ \S+ \S+ \S+\s+(.*)\/torch\/lib\/libtorch[^/]*\.so/m.exec(maps);
   if (!torch) return false;
   const beside: readonly string[] = await readdir(torch[1]!).catch(() => []);

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Ms, type Seconds, seconds } from '../base/units.js';
-import { readJson } from './read-json.js';
+import { readJson } from './small-file.js';
 
 /** What profiler windows cost a run, on the rank that they cost most. */
 export interface WindowCost {

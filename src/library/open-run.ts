@@ -43,5 +43,5 @@ async function readAgain(member: TraceMember): Promise<TraceMember> {
 /** Half of what is free, and not more than 8 GB: others work on this machine too. */
 const memoryLimit = () => Math.min(8e9, freemem() / 2);
 
-/** Traces compress to a tenth to a twentieth, and their columns take a sixth of the text (bench/results.md). */
+/** Traces compress to a tenth to a twentieth, and their columns take a sixth of the text (docs/internal/measurements.md). */
 const columnsOf = ({ path, size }: FoundFile) => size * (/\.(?:gz|zst|tgz|zip)$/i.test(path) ? 3 : 0.2);

@@ -26,7 +26,7 @@ export function logFactsOf(log: EventFacts, collectives: RankCollectives | null)
       first: log.first,
       last: log.last,
       irregular: log.step > IRREGULAR * log.medianStep,
-      profiled: log.step,
+      recorded: log.step,
       periods: log.periods,
       indices: log.indices,
     },

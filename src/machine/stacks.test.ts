@@ -1,5 +1,9 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { inFolder } from '../../test/helpers/folder.js';
 import type { RunCommand } from './command.js';
+import { filesBelow } from './files.js';
 import { findPySpy, parseDump, StackSampler } from './stacks.js';
 import { fakeFiles } from './testing.js';
 
@@ -58,9 +62,19 @@ describe('py-spy', () => {
     expect(sampler.problem).toMatch(reason);
   });
 
-  it('is looked for on PATH and beside the Python of the job', () => {
+  it('py-spy is not found where neither PATH nor the Python of the job has it', () => {
     expect(
       findPySpy(fakeFiles({ '/proc/7/cmdline': 'python\0x.py\0' }), [7], { PATH: '/no/such' }),
     ).toBeNull();
   });
+
+  it('py-spy next to the Python of the job is found in a folder with a space and an accent', () =>
+    inFolder(async (folder) => {
+      const bin = join(folder, 'my projects é/.venv/bin');
+      await mkdir(bin, { recursive: true });
+      await writeFile(join(bin, 'py-spy'), '');
+      await mkdir(join(folder, 'proc/7'), { recursive: true });
+      await writeFile(join(folder, 'proc/7/cmdline'), `${bin}/python\0train.py\0`);
+      expect(findPySpy(filesBelow(folder), [7], { PATH: '/no/such' })).toBe(join(bin, 'py-spy'));
+    }));
 });

@@ -1,6 +1,6 @@
 import type { Diagnosis } from '../diagnosis/diagnosis.js';
 import type { RankView } from '../diagnosis/ranks/rank-view.js';
-import { wholeStep } from '../diagnosis/ranks/whole-step.js';
+import { betweenSteps } from '../facts/step-time.js';
 import { WorkSort } from '../facts/work-sort.js';
 import type { Plan } from '../replay/plan.js';
 import type { Report } from '../report/report.js';
@@ -38,7 +38,7 @@ export function whatIfOf(view: RankView | null): WhatIfPlan | string {
   if (view.source !== 'trace') return 'This needs a trace: an event log does not show what waits for what.';
   const { baseline } = view;
   if (!baseline) return 'The trace does not show what the host launched, so the step cannot be replayed.';
-  if (!baseline.faithful || !(baseline.corrected > 0))
+  if (!baseline.faithful || !(baseline.unprofiled > 0))
     return 'Replayed without a change, the step does not come out as recorded. So no change is predicted either.';
   if (baseline.plan.nodes.length + baseline.plan.works.length > MAX_PLAN)
     return 'The steps have too many calls to be replayed in a page.';
@@ -46,9 +46,9 @@ export function whatIfOf(view: RankView | null): WhatIfPlan | string {
     rank: view.rank,
     plan: baseline.plan,
     recording: baseline.recording.likely,
-    step: view.step,
-    unchanged: baseline.corrected,
-    between: wholeStep(view) - view.step,
+    step: view.step.unprofiled,
+    unchanged: baseline.unprofiled,
+    between: betweenSteps(view.step),
     outside: outsideOf(view, baseline),
     levers: leversOf(baseline.plan),
   };

@@ -22,7 +22,7 @@ function loop(kernelUs: number, more: (at: number) => string = () => '', kernel 
   }
   const trace = drawTrace(`host 1  ${host.join(' | ')}\ngpu 7  ${gpu.join(' | ')}`);
   const facts = analyzeTrace(trace, { steps: null })!;
-  return { plan: facts.detail!.plan!, recorded: facts.steps.profiled };
+  return { plan: facts.detail!.plan!, recorded: facts.steps.recorded };
 }
 /** Of each operator's 20 µs of host time up to 2 × 10 µs are op-dense: two events. */
 const cost = (share: number) => ({ ...AS_RECORDED, share, densePerEvent: 10_000 });
@@ -133,43 +133,42 @@ describe('the baseline', () => {
     const { plan, recorded } = loop(2);
     const baseline = baselineOf(plan, recorded, null);
     expect(baseline).toMatchObject({
-      recorded,
       replayed: recorded,
       faithful: true,
       recording: recordingOf(baseline.plan),
     });
-    expect(baseline.correctedLow).toBeLessThan(baseline.corrected);
-    expect(baseline.correctedHigh).toBeGreaterThan(baseline.corrected);
+    expect(baseline.unprofiledLow).toBeLessThan(baseline.unprofiled);
+    expect(baseline.unprofiledHigh).toBeGreaterThan(baseline.unprofiled);
   });
 
   it('is fitted to a step measured without the profiler', () => {
     const { plan, recorded } = loop(2);
-    const { recording, corrected, correctedLow, correctedHigh } = baselineOf(
+    const { recording, unprofiled, unprofiledLow, unprofiledHigh } = baselineOf(
       plan,
       recorded,
       recorded - 40_000,
     );
-    expect(corrected).toBeCloseTo(recorded - 40_000, -1);
+    expect(unprofiled).toBeCloseTo(recorded - 40_000, -1);
     // All host time is op-dense (14 µs an event): a fifth of it is the profiler's.
     expect(recording.likely.share).toBeCloseTo(0.2, 3);
-    expect([correctedLow, correctedHigh]).toEqual([corrected, corrected]);
+    expect([unprofiledLow, unprofiledHigh]).toEqual([unprofiled, unprofiled]);
   });
 
   it('has no cost where the measured step is not shorter, and a bounded cost otherwise', () => {
     const { plan, recorded } = loop(2);
-    expect(baselineOf(plan, recorded, recorded * 2).corrected).toBeCloseTo(recorded, -1);
+    expect(baselineOf(plan, recorded, recorded * 2).unprofiled).toBeCloseTo(recorded, -1);
     expect(baselineOf(plan, recorded, 1000).recording.likely.share).toBeCloseTo(0.85, 3);
   });
 
   it('is paced as measured where workers set the pace, and the cost stays an estimate', () => {
     const { plan, recorded } = loop(2);
     const paced = { ...plan, pace: recorded };
-    expect(baselineOf(paced, recorded, null).corrected).toBe(recorded);
-    const { corrected, recording, input } = baselineOf(paced, recorded, 0.9 * recorded);
-    expect(corrected).toBeCloseTo(0.9 * recorded, 0);
+    expect(baselineOf(paced, recorded, null).unprofiled).toBe(recorded);
+    const { unprofiled, recording, input } = baselineOf(paced, recorded, 0.9 * recorded);
+    expect(unprofiled).toBeCloseTo(0.9 * recorded, 0);
     expect(recording).toEqual(recordingOf(plan));
     // All that the host wins is waiting.
-    expect(input.corrected).toBeCloseTo(corrected - baselineOf(plan, recorded, null).corrected, 0);
+    expect(input.unprofiled).toBeCloseTo(unprofiled - baselineOf(plan, recorded, null).unprofiled, 0);
   });
 
   it('is not faithful when the replay misses the recorded step by more than 5%', () => {

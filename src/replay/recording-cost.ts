@@ -8,7 +8,7 @@ import { replaySteady } from './steady.js';
 
 /**
  * The part of op-dense host time that is left without the profiler: 0.52 where a launch takes 7 µs under the profiler, less
- * where it takes longer, by the square root. Fitted on 35 loops with clean truth (docs/method.md, Recording cost).
+ * where it takes longer, by the square root. Fitted on 35 loops with ground truth (docs/method/recording-cost.md).
  */
 const LEFT = 0.52;
 const USUAL_LAUNCH_NS = 7000;
@@ -61,18 +61,20 @@ export function launchTime({ nodes, works }: Plan): number | null {
 export interface Baseline {
   readonly plan: Plan;
   readonly recording: RecordingCosts;
-  /** Step times: as recorded, replayed unchanged, and replayed without the recording cost. */
-  readonly recorded: Ns;
+  /**
+   * Step times of the replay: unchanged, and without the recording cost. Only a change of the plan is compared with these;
+   * how long the rank's step takes is in its `StepTime`.
+   */
   readonly replayed: Ns;
-  readonly corrected: Ns;
-  /** Corrected with the high and with the low cost. */
-  readonly correctedLow: Ns;
-  readonly correctedHigh: Ns;
-  /** Host time of a step in which its batch is made or awaited: as recorded, and corrected as above. */
-  readonly input: Readonly<Record<'recorded' | 'corrected' | 'low' | 'high', Ns>>;
+  readonly unprofiled: Ns;
+  /** Without the highest and without the lowest recording cost. */
+  readonly unprofiledLow: Ns;
+  readonly unprofiledHigh: Ns;
+  /** Host time of a step in which its batch is made or awaited: as recorded, and without the same costs. */
+  readonly input: Readonly<Record<'recorded' | 'unprofiled' | 'low' | 'high', Ns>>;
   /** What the device does, with and without the recording cost: overlap changes when the host gets faster. */
   readonly busyRecorded: BusyTime;
-  readonly busyCorrected: BusyTime;
+  readonly busyUnprofiled: BusyTime;
   /** Replayed unchanged, the step comes within 5% of the recorded one. If not, no fix is priced. */
   readonly faithful: boolean;
 }
@@ -95,25 +97,24 @@ export function baselineOf(
   // Where workers set the pace, how long a step takes says nothing about the cost of recording.
   const fitted = unprofiled === null || byWorkers ? null : fitCost(plan, unprofiled, estimated.likely);
   const recording = fitted ? { low: fitted, likely: fitted, high: fitted } : estimated;
-  const corrected = replaySteady(plan, recording.likely);
+  const usual = replaySteady(plan, recording.likely);
   const low = replaySteady(plan, recording.high);
   const high = replaySteady(plan, recording.low);
   return {
     plan,
     recording,
-    recorded: ns(recorded),
     replayed,
-    corrected: corrected.step,
-    correctedLow: low.step,
-    correctedHigh: high.step,
+    unprofiled: usual.step,
+    unprofiledLow: low.step,
+    unprofiledHigh: high.step,
     input: {
       recorded: asRecorded.input,
-      corrected: corrected.input,
+      unprofiled: usual.input,
       low: low.input,
       high: high.input,
     },
     busyRecorded: busyTime(original, asRecorded),
-    busyCorrected: busyTime(plan, corrected),
+    busyUnprofiled: busyTime(plan, usual),
     faithful: Math.abs(replayed / recorded - 1) <= FAITHFUL,
   };
 }

@@ -1,8 +1,8 @@
 import { ns, share, toMs, toUs } from '../base/units.js';
 import type { Diagnosis } from '../diagnosis/diagnosis.js';
-import { type RankView, stepsOf, type TraceView } from '../diagnosis/ranks/rank-view.js';
-import { wholeStep } from '../diagnosis/ranks/whole-step.js';
+import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
 import { isJobCause } from '../diagnosis/verdict/job-phase.js';
+import { isMeasured } from '../facts/step-time.js';
 import { sharesOfClasses, totals } from '../facts/time-class.js';
 import { manifestOf, type RankMember, type RunMember } from '../ingest/member.js';
 import type { FoundRun } from '../ingest/read-run.js';
@@ -68,14 +68,13 @@ const NO_STEP: ReportStep = {
 
 function stepOf(view: RankView | null): ReportStep {
   if (!view) return NO_STEP;
-  const steps = stepsOf(view);
-  const { hasGpuWork, steps: recorded } = view.facts;
+  const { steps } = view.divided;
   return {
-    ms: toMs(wholeStep(view)),
-    source: view.measuredUnprofiled ? 'events' : hasGpuWork ? 'gpu-timeline' : 'host',
-    profiled_ms: view.source === 'trace' ? toMs(recorded.profiled) : null,
+    ms: toMs(view.step.whole),
+    source: isMeasured(view.step) ? 'events' : view.step.recordedBy,
+    profiled_ms: view.source === 'trace' ? toMs(view.step.recorded) : null,
     times_ms: stepTimes(view),
-    corrected: !view.measuredUnprofiled,
+    corrected: !isMeasured(view.step),
     parts: partsOf(view),
     iteration: iterationReport(view.job?.iteration ?? null),
     count: steps.count,
@@ -96,7 +95,7 @@ function rankOf(
     rank,
     host: location?.host ?? null,
     coordinates: location?.coordinates ?? inMesh.get(rank) ?? null,
-    step_ms: toMs(wholeStep(view)),
+    step_ms: toMs(view.step.whole),
     time: timeOf(view),
     clock: clocks.get(rank) ?? null,
     gpu: view.source === 'trace' ? gpuOf(view.facts) : null,

@@ -1,5 +1,5 @@
 import { ns, seconds, share, toMs } from '../base/units.js';
-import { phasesOf, type RankView } from '../diagnosis/ranks/rank-view.js';
+import type { RankView } from '../diagnosis/ranks/rank-view.js';
 import { type Iteration, iterationWords } from '../facts/iteration.js';
 import { type JobTime, outsidePerStep } from '../facts/job-time.js';
 import { sharesOfClasses, totals } from '../facts/time-class.js';
@@ -42,7 +42,7 @@ export const iterationReport = (iteration: Iteration | null): ReportIteration | 
 export function partsOf(view: RankView): ReportStep['parts'] {
   const { job } = view;
   if (!job) return [];
-  const onHost = phasesOf(view)?.allHost === true;
+  const onHost = view.divided.phases?.allHost === true;
   const named = job.phases.filter((p) => p.recurs && (!p.own || onHost));
   return named.map((p) => ({ name: p.name, ms: toMs(ns(p.ns / job.steps)), between: !p.own }));
 }

@@ -22,7 +22,7 @@ const played = (withoutAny: number, withOverlap = 0, without = withoutAny) => ({
 /** Steps of 100 ms in which the median rank takes 80 ms of its own, and 10 ms of transfers are exposed. */
 function comparison(more: Record<string, unknown>): Comparison {
   return {
-    table: { step: 100e6, steps: [0, 1], own: [70e6, 80e6, 95e6].map((ns) => [ns, ns]), fromLogs: false },
+    table: { recorded: 100e6, steps: [0, 1], own: [70e6, 80e6, 95e6].map((ns) => [ns, ns]), fromLogs: false },
     pace: 100e6,
     late: [],
     played: null,

@@ -12,7 +12,7 @@ import type { ReportPath, ReportWhatIf } from './report.js';
 export function criticalPathOf(comparison: Comparison | null): ReportPath | null {
   if (!comparison?.path || !comparison.table) return null;
   const { path, table, pace } = comparison;
-  const paced = Math.min(1, pace / table.step);
+  const paced = Math.min(1, pace / table.recorded);
   const all = sumOfClasses(path.time);
   if (!(all > 0)) return null;
   return {
@@ -34,7 +34,9 @@ export function whatIfAcross(comparison: Comparison | null): ReportWhatIf | null
   if (!comparison?.table || !comparison.critical) return null;
   const { table, played, late, pace } = comparison;
   const beyond = beyondPace(table, pace);
-  const lostAsRecorded = played ? Math.min(played.withoutAny, 0.99 * table.step) : lostToLateness(comparison);
+  const lostAsRecorded = played
+    ? Math.min(played.withoutAny, 0.99 * table.recorded)
+    : lostToLateness(comparison);
   const lost = Math.max(0, lostAsRecorded - beyond);
   const ideal = pace - lost;
   const named = late.flatMap((l) => l.ranks);
@@ -57,7 +59,7 @@ function lostToLateness({ table, critical }: Comparison): number {
   const steps = table!.steps.length;
   const usual = table!.steps.reduce((ns, _, s) => ns + median(table!.own.map((o) => o[s]!)), 0) / steps;
   const { comms_transfer, idle_comms } = critical!.time;
-  return table!.step - Math.min(table!.step, usual + comms_transfer + idle_comms);
+  return table!.recorded - Math.min(table!.recorded, usual + comms_transfer + idle_comms);
 }
 
 /** What each change would save. Empty if the replay does not reproduce the run. */
@@ -75,7 +77,7 @@ function casesOf({ played, traced, table, late, pace }: Comparison): ReportWhatI
     ranks: [],
     saving_ms: toMs(ns(played.withOverlap)),
   };
-  return [...without, hidden].filter((c) => c.saving_ms >= toMs(ns(MIN_SAVING * table!.step)));
+  return [...without, hidden].filter((c) => c.saving_ms >= toMs(ns(MIN_SAVING * table!.recorded)));
 }
 
 const lateOnes = (late: LateRanks) =>

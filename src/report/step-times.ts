@@ -1,7 +1,7 @@
 import { mean } from '../base/statistics.js';
 import { type Ms, ns, toMs } from '../base/units.js';
 import type { RankView } from '../diagnosis/ranks/rank-view.js';
-import { wholeStep } from '../diagnosis/ranks/whole-step.js';
+import { betweenSteps, isMeasured } from '../facts/step-time.js';
 
 /** More are averaged in groups: a report stays small. */
 const MAX_TIMES = 400;
@@ -12,15 +12,15 @@ const MAX_TIMES = 400;
  */
 export function stepTimes(view: RankView): readonly Ms[] {
   const log = view.source === 'trace' ? view.log : view;
-  const { periods } = log && view.measuredUnprofiled ? log.facts.steps : view.facts.steps;
+  const { periods } = log && isMeasured(view.step) ? log.facts.steps : view.facts.steps;
   if (periods.length === 0) return [];
   const size = Math.ceil(periods.length / MAX_TIMES);
   const groups = Array.from({ length: Math.floor(periods.length / size) }, (_, g) =>
     mean(periods.slice(g * size, (g + 1) * size)),
   );
   const usual = mean(groups);
-  const between = wholeStep(view) - view.step;
+  const between = betweenSteps(view.step);
   // Steps of no length, in damaged traces, are all alike.
-  const timeOf = (time: number) => (usual > 0 ? (time * view.step) / usual : view.step);
+  const timeOf = (time: number) => (usual > 0 ? (time * view.step.unprofiled) / usual : view.step.unprofiled);
   return groups.map((time) => toMs(ns(timeOf(time) + between)));
 }

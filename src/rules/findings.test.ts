@@ -4,6 +4,7 @@ import { drawView, runOf } from '../../test/helpers/draw-run.js';
 import { steps } from '../../test/helpers/draw-trace.js';
 import { ns } from '../base/units.js';
 import type { RankView } from '../diagnosis/ranks/rank-view.js';
+import { lasting } from '../facts/step-time.js';
 import { scaleWorks } from '../replay/edits.js';
 import type { Price, RankFinding, TraceRule } from './kit/rule.js';
 import { runRules } from './run-rules.js';
@@ -41,7 +42,7 @@ const found = (rules: readonly TraceRule[], views: readonly RankView[] = [view])
   runRules(rules, runOf(views)).findings;
 const priced = (likely: number, more: Partial<Price> = {}): Price => ({
   speedup: { low: likely / 2, likely, high: likely * 2 },
-  after: ns(view.step / likely),
+  after: ns(view.step.unprofiled / likely),
   edit: null,
   floor: ns(0),
   ...more,
@@ -167,7 +168,7 @@ describe('savings', () => {
 
 describe('a step in which no time passes', () => {
   it('is not looked at', () => {
-    const { findings, silent } = runRules([rule('x', {})], runOf([{ ...view, step: ns(0) }]));
+    const { findings, silent } = runRules([rule('x', {})], runOf([{ ...view, step: lasting(view.step, 0) }]));
     expect(findings).toEqual([]);
     expect(silent).toHaveLength(1);
   });

@@ -3,6 +3,7 @@ import { drawView, runOf } from '../../test/helpers/draw-run.js';
 import { steps } from '../../test/helpers/draw-trace.js';
 import { ns } from '../base/units.js';
 import type { LogView, RankView } from '../diagnosis/ranks/rank-view.js';
+import { lasting } from '../facts/step-time.js';
 import { scaleWorks } from '../replay/edits.js';
 import type { Cost } from './kit/finding.js';
 import { priceOf } from './kit/price.js';
@@ -19,7 +20,7 @@ const view = drawView(steps(4, 100200, SLOW));
 
 const gain = (likely: number, from: RankView = view): RankFinding['price'] => ({
   speedup: { low: likely, likely, high: likely },
-  after: ns(from.step / likely),
+  after: ns(from.step.unprofiled / likely),
   edit: null,
   floor: ns(0),
 });
@@ -45,8 +46,10 @@ const idsOf = (rules: readonly Rule[], bottleneck: 'gpu' | 'data' | 'compute' = 
   runRules(rules, runOf([view], bottleneck)).findings.map((f) => f.id);
 
 describe('traces whose steps differ', () => {
-  const short: RankView = { ...view, rank: 1, step: ns(view.step / 2) };
-  const double = rule('double', 'knob', (v) => (v.step === short.step ? { price: gain(2) } : 'nothing'));
+  const short: RankView = { ...view, rank: 1, step: lasting(view.step, view.step.unprofiled / 2) };
+  const double = rule('double', 'knob', (v) =>
+    v.step.unprofiled === short.step.unprofiled ? { price: gain(2) } : 'nothing',
+  );
 
   it('are not given the gains of each other', () => {
     expect(runRules([double], runOf([view, short])).findings).toEqual([]);
@@ -56,7 +59,7 @@ describe('traces whose steps differ', () => {
 
 describe('a job that does more than train', () => {
   /** As much time between training steps as in them. */
-  const between = view.step;
+  const between = view.step.unprofiled;
   const phase = {
     name: 'checkpoint',
     count: 50,
@@ -67,7 +70,11 @@ describe('a job that does more than train', () => {
     line: null,
   };
   const job = { wall: between, startUp: ns(0), training: ns(0), end: ns(0), steps: 100, iteration: null };
-  const half: RankView = { ...view, job: { ...job, phases: [{ ...phase, ns: ns(100 * between) }] } };
+  const half: RankView = {
+    ...view,
+    step: { ...view.step, whole: ns(view.step.unprofiled + between) },
+    job: { ...job, phases: [{ ...phase, ns: ns(100 * between) }] },
+  };
   const run = (...rules: Rule[]) => runRules(rules, runOf([half]));
 
   it('gains less from faster steps: what lies between them stays', () => {
@@ -259,7 +266,7 @@ describe('savings', () => {
   it('of one fix match its speedup', () => {
     const [found] = runRules([faster('half', 0.5)], runOf([view])).findings;
     expect(found!.saving_ms).toBeCloseTo(15, 1);
-    expect(found!.saving_ms!).toBeCloseTo((view.step / 1e6) * (1 - 1 / found!.speedup!.likely), 0);
+    expect(found!.saving_ms!).toBeCloseTo((view.step.unprofiled / 1e6) * (1 - 1 / found!.speedup!.likely), 0);
   });
 
   it('of a second fix are what it adds to the first', () => {
@@ -278,7 +285,7 @@ describe('savings', () => {
     expect(problems).toEqual([]);
     expect(findings.filter((f) => f.saving_ms !== null).length).toBeGreaterThan(1);
     expect(saved).toBeGreaterThan(0);
-    expect(saved).toBeLessThan(v.step / 1e6);
+    expect(saved).toBeLessThan(v.step.unprofiled / 1e6);
     expect(findings.every((f) => f.speedup === null || f.speedup.low <= f.speedup.high)).toBe(true);
   });
 });

@@ -3,8 +3,8 @@ import { largest } from '../base/statistics.js';
 import { type Ns, ns, toMs } from '../base/units.js';
 import type { HostLine } from '../diagnosis/ranks/host-lines.js';
 import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
-import { wholeStep } from '../diagnosis/ranks/whole-step.js';
 import type { RunFacts } from '../diagnosis/run-facts.js';
+import { betweenSteps } from '../facts/step-time.js';
 import { copyPlan } from '../replay/plan.js';
 import { replaySteady } from '../replay/steady.js';
 import { askRule, NEEDS_TRACE } from './kit/ask.js';
@@ -72,17 +72,18 @@ const OTHER_PACE = 1.5;
  * brings to a step that is much shorter says nothing about that one.
  */
 function atPaceOf(views: readonly RankView[]): readonly RankView[] {
-  const slowest = largest(views.map((view) => view.step));
-  return views.filter((view) => view.step * OTHER_PACE >= slowest);
+  const slowest = largest(views.map((view) => view.step.unprofiled));
+  return views.filter((view) => view.step.unprofiled * OTHER_PACE >= slowest);
 }
 
 const MOSTLY_BETWEEN_STEPS = 'the job would hardly get faster: most of its time lies between training steps';
 
 /** A gain of the training step as one of the whole step: what lies between steps stays. */
 function ofWholeStep(price: Price, view: RankView): Price {
-  const outside = wholeStep(view) - view.step;
+  const outside = betweenSteps(view.step);
   if (price.between || outside === 0) return price;
-  const whole = (speedup: number) => (view.step + outside) / (view.step / speedup + outside);
+  const whole = (speedup: number) =>
+    (view.step.unprofiled + outside) / (view.step.unprofiled / speedup + outside);
   const { low, likely, high } = price.speedup;
   return { ...price, speedup: { low: whole(low), likely: whole(likely), high: whole(high) } };
 }
@@ -207,14 +208,14 @@ function byGain(priced: readonly Joined[], further: readonly Joined[]): Joined[]
 function withSavings(ordered: readonly Joined[], lines: readonly HostLine[]): Finding[] {
   const applied = new Map<RankView, { edits: Edit[]; after: Ns; floor: Ns }>();
   // Ranks share their step: what one rank's fix wins back cannot be won again on another.
-  let left: number = largest(ordered.map((f) => (f.view ? wholeStep(f.view) : 0)));
+  let left: number = largest(ordered.map((f) => (f.view ? f.view.step.whole : 0)));
   const savingOf = (view: RankView, price: Price): Ns => {
     if (price.between) {
-      const saved = Math.min(left, wholeStep(view) - price.after);
+      const saved = Math.min(left, view.step.whole - price.after);
       left -= saved;
       return ns(saved);
     }
-    const state = applied.get(view) ?? { edits: [], after: view.step, floor: ns(0) };
+    const state = applied.get(view) ?? { edits: [], after: view.step.unprofiled, floor: ns(0) };
     applied.set(view, state);
     if (price.edit) state.edits.push(price.edit);
     state.floor = ns(Math.max(state.floor, price.floor));

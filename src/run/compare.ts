@@ -41,7 +41,7 @@ export interface Comparison {
   readonly path: CriticalPath | null;
   /** The steps of all ranks, ready to replay with a change. Null: the unchanged replay does not reproduce them. */
   readonly played: PlayedRun | null;
-  /** Mean time per step, including steps that an event log did not record. */
+  /** `StepTime.pace` of the ranks. 0: they have no step in common. */
   readonly pace: Ns;
   /** The part of exposed communication that is waiting for other ranks, by rank number. */
   readonly waitShare: ReadonlyMap<number, Share>;
@@ -64,7 +64,7 @@ export function compareRanks(all: readonly ComparedRank[]): Comparison | null {
   const table = buildTable(placed, stepWaits, connectedRanks(matched));
   const { path = null, played = null } = (table && followRun(ranks, table, { matched, waits, clocks })) ?? {};
   const pace = table ? paceOf(table, ranks) : ns(0);
-  const slowGroups = findSlowLinks(matched, bandwidth, table?.step ?? ns(0), table?.steps.length ?? 1);
+  const slowGroups = findSlowLinks(matched, bandwidth, table?.recorded ?? ns(0), table?.steps.length ?? 1);
   const byOwnTime = table ? withCosts(findLateRanks(table), table, waits, played) : [];
   const members = slowGroups.map(({ group, cost, usualShare }) => {
     const together = matched.groups[group]!.captured.map((index) => matched.ranks[index]!);
@@ -134,6 +134,6 @@ function connectedRanks({ ranks, groups }: MatchedCollectives): ReadonlySet<numb
 /** An event log knows from the starts of recorded steps how long the steps between them took. */
 function paceOf(table: RankTable, ranks: readonly ComparedRank[]): Ns {
   const steps = table.rankIndices.map((index) => ranks[index]!.facts.steps);
-  const isKnown = table.fromLogs && steps.some((s) => s.profiled !== mean(s.periods));
-  return isKnown ? mean(steps.map((s) => s.profiled)) : table.step;
+  const isKnown = table.fromLogs && steps.some((s) => s.recorded !== mean(s.periods));
+  return isKnown ? mean(steps.map((s) => s.recorded)) : table.recorded;
 }

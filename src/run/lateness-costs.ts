@@ -31,14 +31,14 @@ export function withCosts(
     // Logs are not replayed. A delay may hide behind a transfer, so it costs no more than others were seen to wait for it.
     const caused = waits.ranks.filter((r) => l.ranks.includes(r.rank)).reduce((sum, r) => sum + r.caused, 0);
     const most = l.ranks.length > 0 ? ns(Math.min(l.cost, caused / table.steps.length)) : l.cost;
-    if (l.ranks.length > 0 && !isWorthIt(l, most, table.step)) return [];
+    if (l.ranks.length > 0 && !isWorthIt(l, most, table.recorded)) return [];
     const cost = knownCost(table, l, most);
-    return most - cost < LATE_SHARE * table.step ? [{ ...l, cost }] : [{ ...l, cost, mayCost: most }];
+    return most - cost < LATE_SHARE * table.recorded ? [{ ...l, cost }] : [{ ...l, cost, mayCost: most }];
   });
 }
 
 /** Time by which a recorded step is longer than the average step of the run. */
-export const beyondPace = (table: RankTable, pace: number) => ns(Math.max(0, table.step - pace));
+export const beyondPace = (table: RankTable, pace: number) => ns(Math.max(0, table.recorded - pace));
 
 /**
  * The cost per step of the run, not per recorded step. Where every n-th step is recorded and those are longer than the

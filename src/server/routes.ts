@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { packageRoot } from '../base/package-root.js';
 import { pack } from '../base/packed.js';
 import type { TimelineSource } from '../drawing/timeline.js';
+import type { OpenedRun } from '../library/open-stream.js';
+import type { PageState } from '../page/page-state.js';
 import { pageTitle, renderHtmlShell } from '../render/html.js';
 import { READER_POLICY } from './guard.js';
-import type { Shown } from './shown.js';
 
 export interface Answer {
   readonly type: string;
@@ -106,3 +107,24 @@ const FILES: Readonly<
 };
 
 const SHELL = { script: 'page.js', style: 'page.css' };
+
+/** What a server shows. It may change while it is shown. */
+export interface Shown {
+  readonly title: string | null;
+  /** Null: nothing, or nothing yet. */
+  readonly run: OpenedRun | null;
+  state(): PageState;
+}
+
+/** A run that was read once; null for a page that only waits for files to be dropped. */
+export const shownRun = (run: OpenedRun | null, title: string | null = null): Shown => ({
+  title,
+  run,
+  state: () => ({
+    of: run ? 'whole' : 'empty',
+    version: run ? 1 : 0,
+    lastStep: null,
+    age: 0,
+    folder: null,
+  }),
+});

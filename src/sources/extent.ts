@@ -1,5 +1,3 @@
-import type { Inflater } from './inflated.js';
-
 /** Bytes with random access that can be read more than once: a file on disk, or a part of one. */
 export interface Extent {
   /** Where it starts in the file on disk; null for bytes in memory. */
@@ -10,6 +8,28 @@ export interface Extent {
   /** Set for a whole file that another thread may inflate. Call once. */
   readonly startInflater?: (() => Inflater) | undefined;
 }
+
+/** Decompresses one file on libuv's thread pool, a few chunks ahead of its reader. */
+export interface Inflater {
+  next(): Promise<Inflated>;
+  /** The memory of a chunk, to be used again. Null: the reader keeps it. */
+  answer(memory: Memory | null): void;
+  /** Resolves when nothing reads the file any more. */
+  close(): Promise<void>;
+}
+
+export type Inflated =
+  | {
+      readonly type: 'chunk';
+      readonly memory: Memory;
+      readonly length: number;
+      /** Stored bytes that went into all chunks so far. */
+      readonly consumed: number;
+    }
+  /** `isComplete` is false if something was odd: a fault, a cut, bytes after the data, or a Node that nobody has tried. */
+  | { readonly type: 'end'; readonly isComplete: boolean };
+
+export type Memory = Uint8Array<ArrayBuffer>;
 
 export function sliceExtent(extent: Extent, start: number, size: number): Extent {
   const length = Math.max(0, Math.min(size, extent.size - start));

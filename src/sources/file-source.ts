@@ -3,9 +3,8 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { describeSystemError, InputError } from '../base/input-error.js';
 import type { Chunks } from './cursor.js';
-import { CHUNK_BYTES, type Extent, readPieces } from './extent.js';
-import type { Inflater } from './inflated.js';
-import { startInflater } from './inflater.js';
+import { CHUNK_BYTES, type Extent, type Inflater, readPieces } from './extent.js';
+import { startInflater } from './fast-gunzip.js';
 import { isRemote } from './remote/address.js';
 import { StreamQueue } from './stream-queue.js';
 

@@ -1,8 +1,8 @@
+import type { Progress } from './careful-decode.js';
 import { Cursor } from './cursor.js';
-import type { Progress } from './decode.js';
 import { type Encoding, encodingOf, HEAD_BYTES } from './encoding.js';
 import { sliceExtent } from './extent.js';
-import { gunzip } from './inflate.js';
+import { gunzip } from './gunzip.js';
 import type { Layer } from './layer.js';
 import { deliver, type Origin, type Walk } from './member.js';
 import { type TarMember, tarMembers } from './tar.js';

@@ -1,7 +1,7 @@
 import { crc32, createInflateRaw } from 'node:zlib';
 import type { Entry } from 'yauzl';
+import { decode, isTruncation, type Progress, salvage, ZLIB_OPTIONS } from './careful-decode.js';
 import { Cursor } from './cursor.js';
-import { decode, isTruncation, type Progress, salvage, ZLIB_OPTIONS } from './decode.js';
 import { type Extent, readPieces } from './extent.js';
 import type { Faults } from './faults.js';
 import type { Layer } from './layer.js';

@@ -1,10 +1,9 @@
 import * as zlib from 'node:zlib';
 import { Decompress } from 'fzstd';
+import { decode, ZLIB_OPTIONS, type ZlibStream } from './careful-decode.js';
 import { type Chunks, Cursor } from './cursor.js';
-import { decode, ZLIB_OPTIONS } from './decode.js';
 import type { Faults } from './faults.js';
 import type { Layer } from './layer.js';
-import type { ZlibStream } from './pump.js';
 import {
   type FrameState,
   frameBytes,

@@ -65,9 +65,9 @@ export const TABLES: readonly TableInfo[] = [
       column(
         'class',
         'STRING',
-        'what it does: `gemm`, `attention`, `elementwise`, `comms`, `copy`, …; told by its name',
+        'what it does: `gemm`, `attention`, `elementwise`, `comms`, `copy`, …; from its name',
       ),
-      column('precision', 'STRING', '`fp32`, `tf32`, `bf16`, …; null: the name does not tell'),
+      column('precision', 'STRING', '`fp32`, `tf32`, `bf16`, …; null: not in the name'),
       column('device', 'INT32', 'GPU number; null: not recorded'),
       column('stream', 'INT32', 'stream number; null: not recorded'),
       column(
@@ -118,7 +118,7 @@ export const TABLES: readonly TableInfo[] = [
       column('bytes', 'DOUBLE', "size S of NCCL's formulas, bytes; null: not recorded"),
       column('dtype', 'STRING', 'type of the elements; null: not recorded'),
       column('on_device', 'BOOLEAN', 'true: a kernel; false: a call on the host'),
-      column('exposed_us', 'DOUBLE', 'part that no computing hides, µs'),
+      column('exposed_us', 'DOUBLE', 'part not overlapped by computing, µs'),
       column('wait_us', 'DOUBLE', 'waiting for other ranks, µs; null: not matched'),
       column('transfer_us', 'DOUBLE', 'duration without waiting, µs; null: not matched'),
       column('late_rank', 'INT32', 'rank that came last; null: not known'),
@@ -131,7 +131,7 @@ export const TABLES: readonly TableInfo[] = [
   },
   {
     name: 'gaps',
-    about: 'One row for each stretch in which a GPU had nothing to do, within the whole steps.',
+    about: 'One row for each gap in which a GPU had nothing to do, within complete steps.',
     columns: [
       RANK,
       STEP,
@@ -146,7 +146,7 @@ export const TABLES: readonly TableInfo[] = [
     name: 'findings',
     about: 'One row for each finding of `whyslow diagnose`, in the order to try them.',
     columns: [
-      column('position', 'INT32', '1 is to be tried first'),
+      column('position', 'INT32', '1 is the first to try'),
       column('rule', 'STRING', 'number of the rule, as `whyslow rules` lists it'),
       column('id', 'STRING', 'name of the finding'),
       column('title', 'STRING', 'what is wrong'),

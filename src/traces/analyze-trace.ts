@@ -210,7 +210,7 @@ function stepFacts(source: StepSource, { steps, bounds, irregular }: StepWindow,
     irregular,
     first: steps[0]!.index,
     last: steps.at(-1)!.index,
-    profiled: ns((bounds.at(-1)! - bounds[0]!) / steps.length),
+    recorded: ns((bounds.at(-1)! - bounds[0]!) / steps.length),
     periods,
     indices: steps.map((s) => s.index),
   };

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { median } from '../base/statistics.js';
 import type { SpeedupInterval } from '../compare/step-times/step-comparison.js';
 import type { Environment } from '../launch/environment.js';
-import { jsonObject } from '../launch/read-json.js';
+import { jsonObject } from '../launch/small-file.js';
 import type { TryReport } from './trials.js';
 
 /** A prediction and what came of it. Kept in the user's own folder; nothing leaves the machine. */

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readJson } from '../launch/read-json.js';
+import { readJson } from '../launch/small-file.js';
 
 /** What one rank has measured in a turn (python: trials/result.py). */
 export interface RankResult {

@@ -162,9 +162,34 @@ describeWithBrowser('the page in a browser', () => {
     const before = await rows.count();
     await page.locator('#tab-body input[type=search]').fill('convolution');
     expect(await rows.count()).toBeLessThan(before);
-    await page.getByRole('button', { name: 'Calls a step' }).click();
+    await page.getByRole('button', { name: 'Calls per step' }).click();
     const counts = (await rows.locator('td:nth-child(4)').allTextContents()).map(Number);
     expect(counts).toEqual(counts.toSorted((a, b) => b - a));
+    await page.close();
+  });
+
+  it('tabs answer arrow keys, and only the open one is in the tab order', async () => {
+    const { page } = await openFile(browser, fileOf('data'));
+    const tabs = page.getByRole('tab');
+    await tabs.first().focus();
+    await page.keyboard.press('ArrowRight');
+    expect(await tabs.nth(1).getAttribute('aria-selected')).toBe('true');
+    expect(await page.evaluate('document.activeElement.id')).toBe(await tabs.nth(1).getAttribute('id'));
+    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('ArrowLeft');
+    expect(await tabs.last().getAttribute('aria-selected')).toBe('true');
+    expect(await page.locator('[role=tab][tabindex="0"]').count()).toBe(1);
+    await page.close();
+  });
+
+  it('the kernel table shows names and times on a phone without scrolling', async () => {
+    const { page } = await openFile(browser, fileOf('data'));
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.getByRole('tab', { name: /Kernels/ }).click();
+    const time = page.locator('table:has(caption:text-is("Kernels")) tbody tr').first().locator('td').nth(1);
+    expect(await time.textContent()).toMatch(/[mµ]s$/);
+    const box = (await time.boundingBox())!;
+    expect(box.x + box.width).toBeLessThan(390);
     await page.close();
   });
 

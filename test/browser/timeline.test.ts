@@ -70,7 +70,7 @@ describeWithBrowser('the timeline in a browser', () => {
       const times = facts.timePerStep[facts.steps.indices.indexOf(step)]!;
       const cells = await page.locator('.tl-classes td').allTextContents();
       const expected = TIME_CLASSES.filter((c) => times[c] > 0).map((c) => formatNs(times[c]));
-      expect(cells.map((c) => c.replace(/ [\d.]+ %$/, ''))).toEqual(expected);
+      expect(cells.map((c) => c.replace(/ [\d.]+%$/, ''))).toEqual(expected);
 
       await page.locator('.tl-search input').fill('memcpy htod');
       await page.keyboard.press('Enter');

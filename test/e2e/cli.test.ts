@@ -17,12 +17,21 @@ describe('the command line', () => {
     const documents = ['README.md', 'docs/usage.md', 'docs/inputs.md', 'python/README.md'];
     const named = [
       ...fixes.flatMap(({ fix }) => [...`${fix.text}\n${fix.code}`.matchAll(/\bwhyslow ([a-z]+)/g)]),
-      ...documents.flatMap((file) => [
-        ...readFileSync(join(root, file), 'utf8').matchAll(/(?:^|`|\$ )whyslow ([a-z]+)/gm),
-      ]),
+      ...documents.flatMap((file) => {
+        const code = readFileSync(join(root, file), 'utf8').match(/```[\s\S]*?```|`[^`]+`/g) ?? [];
+        return [...code.join('\n').matchAll(/(?:^|`|\$ )whyslow ([a-z]+)/gm)];
+      }),
     ].map((found) => found[1]!);
     expect(named).toContain('capture');
     expect(named.filter((name) => !commands.has(name))).toEqual([]);
+  });
+
+  it('shows the four everyday commands first in its help, and every command in one group', async () => {
+    const { stdout } = await whyslow(['--help']);
+    const names = [...stdout.matchAll(/^ {2}([a-z]+) /gm)].map((found) => found[1]!);
+    expect(names.slice(0, 4)).toEqual(['run', 'diagnose', 'compare', 'open']);
+    expect(new Set(names).size).toBe(names.length);
+    expect(stdout).not.toContain('\nCommands:');
   });
 
   it.each(['diagnose', 'facts', 'compare', 'lint', 'rules', 'run', 'capture'])(

@@ -20,8 +20,8 @@ const measured = (script: string, ...args: string[]) =>
 
 const secondsOf = ({ job: time }: Report, name: string) => time!.phases.find((p) => p.name === name)?.s ?? 0;
 
-describeWithTorch('all of the time of a job', () => {
-  it('that evaluates and saves agrees with the timers in the job', async () => {
+describeWithTorch('the whole time of a job', () => {
+  it('a job that evaluates and saves: the phases agree with the timers in the job', async () => {
     const { report, spent, text } = await measured(
       'whole_job.py',
       '--evaluate-every',
@@ -46,28 +46,30 @@ describeWithTorch('all of the time of a job', () => {
   });
 
   // Both at once: each needs one core, and its own timers are slowed down with it.
-  it.concurrent('that names a phase itself has it in the breakdown and in the headline', async () => {
+  it.concurrent('a phase that the job names itself is in the breakdown and in the headline', async () => {
     const { report, spent } = await measured('rollout_job.py');
     const rollout = secondsOf(report, 'rollout');
     // Three of four steps are not recorded.
-    expect(rollout / spent.rollout!).toBeGreaterThan(0.6);
+    expect(rollout / spent.rollout!).toBeGreaterThan(0.5);
     expect(rollout / spent.rollout!).toBeLessThan(1.5);
     expect(report.job!.phases.find((p) => p.name === 'rollout')).toMatchObject({ sampled: true });
     expect(report.verdict.sentence).toMatch(/of the job’s time.* is “rollout”$/);
     expect(report.verdict).toMatchObject({ bottleneck: 'host', cause: 'rollout-time' });
   });
 
-  it.concurrent('that rolls out before each few optimizer steps is told by iterations', async () => {
+  it.concurrent('a job with a rollout before every four optimizer steps is reported by iterations', async () => {
     const { report, spent, text } = await measured('ppo_job.py');
     expect(report.step.iteration).toMatchObject({ optimizer_steps: 4, optimizers: 1, rollout: true });
     expect(text).toContain('a step here is one iteration: a rollout and 4 optimizer steps');
-    // The profiler's window is part of the job's own timers.
-    expect(report.step.ms! / (1000 * spent.iterations!)).toBeLessThan(1.5 / 40);
-    expect(report.step.ms! / (1000 * spent.iterations!)).toBeGreaterThan(0.3 / 40);
+    // An optimizer step would be a tenth of it. The medians are of different steps: ours leave out the profiler's window.
+    const ratio = report.step.ms! / (1000 * spent.median_iteration!);
+    expect(ratio).toBeLessThan(2);
+    expect(ratio).toBeGreaterThan(0.5);
     expect(report.step.profiled_ms).toBeGreaterThan(report.step.ms! / 3);
     const rollout = secondsOf(report, 'no_grad');
-    expect(rollout / spent.rollout!).toBeGreaterThan(0.4);
-    expect(rollout / spent.rollout!).toBeLessThan(1.5);
+    // A busy machine and the profiler hold up some rollouts, which may not be the recorded ones: the median knows neither.
+    expect(rollout).toBeGreaterThan(0.5 * 40 * spent.median_rollout!);
+    expect(rollout).toBeLessThan(1.5 * spent.rollout!);
     expect(report.verdict).toMatchObject({ bottleneck: 'host', cause: 'no_grad-time' });
   });
 });

@@ -3,16 +3,18 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { quoted, quotedCommand } from '../../src/base/shell.js';
 import { SOAK } from '../helpers/cases.js';
-import { inFolder, root, start } from '../helpers/cli.js';
+import { inFolder, program, root, start } from '../helpers/cli.js';
 import { simulateRun, writeRun } from '../helpers/simulate/simulate.js';
 
-const program = `${process.execPath} ${join(root, 'bin/whyslow.js')}`;
+const whyslow = quotedCommand([process.execPath, program()]);
 /** Small, because it is read two dozen times. */
-const RANKS = mkdtempSync(join(tmpdir(), 'whyslow-limits-'));
-writeRun(simulateRun({ seed: 1, ranks: 4, steps: 3, eventsPerStep: 40 }), RANKS);
-afterAll(() => rmSync(RANKS, { recursive: true }));
-const TRACE = join(root, 'zoo/fixtures/data_io_w0');
+const folder = mkdtempSync(join(tmpdir(), 'whyslow-limits-'));
+writeRun(simulateRun({ seed: 1, ranks: 4, steps: 3, eventsPerStep: 40 }), folder);
+afterAll(() => rmSync(folder, { recursive: true }));
+const RANKS = quoted(folder);
+const TRACE = quoted(join(root, 'zoo/fixtures/data_io_w0'));
 
 /** In bash: the limits are its own and those of what it starts. */
 const shell = (line: string, env: Record<string, string> = {}) =>
@@ -43,7 +45,7 @@ const PRINTING = COMMANDS.filter(([, code]) => code !== 2);
 
 describe('an output that cannot be written', () => {
   it.each(PRINTING)('a full disk: %s', async (command) => {
-    const { code, stderr } = await shell(`${program} ${command} > /dev/full`);
+    const { code, stderr } = await shell(`${whyslow} ${command} > /dev/full`);
     expect(code).toBe(2);
     expect(lines(stderr).at(-1)).toBe(
       'whyslow: cannot write to the standard output: no space left on the disk',
@@ -59,7 +61,7 @@ describe('an output that cannot be written', () => {
       const log = Array.from({ length: 20 }, (_, step) => record(step)).join('');
       await writeFile(join(cwd, 'o/cuda_event_profiler/cuda_events_rank_0.jsonl'), log);
       const { code, stderr } = await shell(
-        `cd ${cwd} && ${program} run --stdout --out o --run-id r -- sh -c 'exit 5' > /dev/full`,
+        `cd ${quoted(cwd)} && ${whyslow} run --stdout --out o --run-id r -- sh -c 'exit 5' > /dev/full`,
       );
       expect(code).toBe(5);
       expect(stderr).toContain('whyslow: cannot write to the standard output: no space left on the disk');
@@ -69,14 +71,14 @@ describe('an output that cannot be written', () => {
 
   it.each(PRINTING)('a reader that has gone: %s', async (command, code) => {
     // Bash holds the reading end until `true` is over, then writing fails.
-    const line = `${program} ${command} 2>&3 3>&- | true; echo "\${PIPESTATUS[0]}"`;
+    const line = `${whyslow} ${command} 2>&3 3>&- | true; echo "\${PIPESTATUS[0]}"`;
     const { stdout, stderr } = await shell(`{ ${line}; } 3>&2`);
     expect(Number(stdout)).toBe(code);
     expect(lines(stderr)).toEqual(code === 1 ? [expect.stringContaining('--fail-on')] : []);
   });
 
   it.each(COMMANDS.slice(1, 5))('a standard error that is full: %s', async (command, code) => {
-    expect((await shell(`${program} ${command} 2> /dev/full`)).code).toBe(code);
+    expect((await shell(`${whyslow} ${command} 2> /dev/full`)).code).toBe(code);
   });
 });
 
@@ -90,7 +92,7 @@ describe('few open files', () => {
       COMMANDS.map(([command, code]) => [n, command, code] as const),
     ),
   )('ulimit -n %i: %s', async (limit, command, expected) => {
-    const { code, stderr } = await shell(`ulimit -n ${limit}; ${program} ${command}`);
+    const { code, stderr } = await shell(`ulimit -n ${limit}; ${whyslow} ${command}`);
     if (code !== expected) {
       expect(code).toBe(2);
       expect(lines(stderr)).toEqual([expect.stringMatching(/^whyslow: .*too many open files/)]);
@@ -115,7 +117,7 @@ describe('little address space', () => {
     'ulimit -v %i: all ranks, in several threads if they fit',
     async (limit, expected) => {
       const { code, stdout, stderr } = await shell(
-        `ulimit -v ${limit}; ${program} diagnose ${RANKS} --jobs 3 --json`,
+        `ulimit -v ${limit}; ${whyslow} diagnose ${RANKS} --jobs 3 --json`,
       );
       expect(stderr).not.toMatch(/internal error|\n\s+at |Fatal/);
       expect(code).toBe(expected);
@@ -127,7 +129,7 @@ describe('little address space', () => {
 
 describe('more jobs than the machine can run', () => {
   it.each(['diagnose', 'inspect'])('%s --jobs 400 reads fewer files at once and says so', async (command) => {
-    const { code, stderr } = await shell(`ulimit -n 64; ${program} ${command} ${RANKS}/*.gz --jobs 400`);
+    const { code, stderr } = await shell(`ulimit -n 64; ${whyslow} ${command} ${RANKS}/*.gz --jobs 400`);
     expect(code).toBe(0);
     expect(lines(stderr)).toEqual([
       expect.stringMatching(/^whyslow: \d files? read at once instead of 400: (?:ulimit -n is 64|.* core)/),

@@ -2,6 +2,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { quoted } from '../../src/base/shell.js';
 import { diagnose } from '../../src/library/diagnose.js';
 import { inspect } from '../../src/library/inspect.js';
 import { zip } from '../../src/sources/testing/archives.js';
@@ -88,7 +89,7 @@ describe.skipIf(!existsSync(python))('S3', () => {
     const { inputs: _a, ignored: _b, ...rest } = remote;
     expect(rest).toMatchObject({ verdict: onDisk.verdict, step: onDisk.step, stragglers: onDisk.stragglers });
     // Advice names the path it was given.
-    const here = JSON.stringify(onDisk.findings).replaceAll(RANKS, 's3://runs/run');
+    const here = JSON.stringify(onDisk.findings).replaceAll(quoted(RANKS), 's3://runs/run');
     expect(rest.findings).toEqual(JSON.parse(here));
   });
 

@@ -3,9 +3,18 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { inFolder, type RunOptions, root, start, startOnTerminal, until, whyslow } from '../helpers/cli.js';
+import { quotedCommand } from '../../src/base/shell.js';
+import {
+  inFolder,
+  program,
+  type RunOptions,
+  root,
+  start,
+  startOnTerminal,
+  until,
+  whyslow,
+} from '../helpers/cli.js';
 
-const program = join(root, 'bin/whyslow.js');
 /** Keep the settings of the person who runs the tests out. */
 const env = Object.fromEntries(
   Object.keys(process.env)
@@ -126,7 +135,7 @@ describe('whyslow run and signals', () => {
     '%s to us alone goes to the command, which ends as it likes',
     async (signal) => {
       const text = `trap 'echo got; exit 7' ${signal.slice(3)}; echo ready; while :; do sleep 0.05; done`;
-      const job = start(process.execPath, [program, 'run', ...inShell(text, '--out', NOWHERE)], {
+      const job = start(process.execPath, [program(), 'run', ...inShell(text, '--out', NOWHERE)], {
         env,
       });
       await until(() => job.said.stdout.includes('ready'), 'ready');
@@ -156,7 +165,7 @@ describe('whyslow run and signals', () => {
   ])('a hangup after "%s": %s', (prefix, expected) =>
     inFolder(async (cwd) => {
       const job = "sh -c 'kill -HUP $$; echo alive'";
-      const line = `${prefix}${process.execPath} ${program} run --out o -- ${job}; echo code=$?`;
+      const line = `${prefix}${quotedCommand([process.execPath, program()])} run --out o -- ${job}; echo code=$?`;
       const { stdout } = await start('bash', ['-c', line], { cwd, env, stdin: Buffer.of() }).ended;
       expect(stdout).toContain(expected);
     }),
@@ -238,7 +247,7 @@ while :; do echo ' 20261115   08:00:00      0    135'; sleep 0.05; done
   it('does not leave it running when whyslow is killed', () =>
     withFake(async (cwd, env) => {
       const train = 'until [ -e enough ]; do sleep 0.05; done; echo trained';
-      const job = start(process.execPath, [program, 'run', ...inShell(train, '--out', 'o')], { cwd, env });
+      const job = start(process.execPath, [program(), 'run', ...inShell(train, '--out', 'o')], { cwd, env });
       await until(() => existsSync(join(cwd, dmon)), 'telemetry');
       job.child.kill('SIGKILL');
       await until(() => !isRunning(pidIn(cwd)), 'its end');

@@ -3,10 +3,16 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { quotedCommand } from '../../src/base/shell.js';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url));
-if (!existsSync(join(root, 'dist/cli.js')))
-  throw new Error('these tests run the built program: npm run build first');
+
+/** The program that `npm run build` makes. */
+export function program(): string {
+  if (!existsSync(join(root, 'dist/cli.js')))
+    throw new Error('this test runs the built program: npm run build first');
+  return join(root, 'bin/whyslow.js');
+}
 
 export interface Ran {
   readonly code: number | null;
@@ -23,7 +29,7 @@ export interface RunOptions {
 /** Runs the built command line in its own process. */
 export function whyslow(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
   const stdin = options.stdin ?? new Uint8Array();
-  return start(process.execPath, [join(root, 'bin/whyslow.js'), ...args], { ...options, stdin }).ended;
+  return start(process.execPath, [program(), ...args], { ...options, stdin }).ended;
 }
 
 /** A running process and its output so far. */
@@ -53,10 +59,10 @@ export function start(program: string, args: readonly string[], options: RunOpti
 
 /** The program on a terminal of its own, which merges both outputs. */
 export function startOnTerminal(args: readonly string[], options: RunOptions = {}): Started {
-  const words = [process.execPath, join(root, 'bin/whyslow.js'), ...args].map((word) => `'${word}'`);
+  const command = quotedCommand([process.execPath, program(), ...args]);
   // `exec`: a shell in between may end at a Ctrl-C without waiting for the command.
   const env = { ...options.env, SHELL: '/bin/sh' };
-  return start('script', ['-qec', `exec ${words.join(' ')}`, '/dev/null'], { ...options, env });
+  return start('script', ['-qec', `exec ${command}`, '/dev/null'], { ...options, env });
 }
 
 /** Waits until the condition holds. */

@@ -39,6 +39,12 @@ export function drawView(
   return viewTrace(rank, facts, unprofiledMs === undefined ? null : logged(unprofiledMs, facts.time));
 }
 
+/** A rank of a run that needs so many ms per step. */
+export const atPace = (view: TraceView, paceMs: number): TraceView => ({
+  ...view,
+  step: { ...view.step, pace: fromMs(ms(paceMs)) },
+});
+
 /** What an event log of a GPU job says about a step. It does not know when the host set the pace. */
 export const logged = (stepMs: number, time: TimeByClass): Unprofiled => ({
   step: fromMs(ms(stepMs)),

@@ -28,7 +28,7 @@ export function loggedView(classes: Partial<Record<TimeClass, number>>): LogView
       first: 0,
       last: 9,
       irregular: false,
-      profiled: step,
+      recorded: step,
       periods: indices.map(() => step),
       indices,
     },

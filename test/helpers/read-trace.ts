@@ -2,7 +2,7 @@ import type { Problem } from '../../src/base/problem.js';
 import { StringTable } from '../../src/model/string-table.js';
 import { NO_I32, NO_ID, type TraceData } from '../../src/model/trace-data.js';
 import { KinetoReader } from '../../src/readers/kineto/descriptor.js';
-import { JsScanner } from '../../src/readers/kineto/js-scanner.js';
+import { PlainScanner } from '../../src/readers/kineto/plain-scanner.js';
 import { WasmScanner } from '../../src/readers/kineto/wasm-scanner.js';
 
 export type ScannerName = 'wasm' | 'js';
@@ -14,7 +14,7 @@ export function readTrace(
   scanner: ScannerName = 'wasm',
 ): { trace: TraceData; problems: readonly Problem[] } {
   const data = typeof bytes === 'string' ? Buffer.from(bytes) : bytes;
-  const reader = new KinetoReader({}, scanner === 'wasm' ? WasmScanner.create()! : new JsScanner());
+  const reader = new KinetoReader({}, scanner === 'wasm' ? WasmScanner.create()! : new PlainScanner());
   for (let at = 0, i = 0; at < data.length; i++) {
     const size = Math.max(1, chunkSizes[Math.min(i, chunkSizes.length - 1)]!);
     reader.push(data.subarray(at, at + size));

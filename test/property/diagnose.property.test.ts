@@ -117,7 +117,9 @@ describe('any trace', () => {
         const view = diagnoseText(text);
         if (!view) return;
         const sum = Object.values(view.time).reduce((a, b) => a + b, 0);
-        expect(Math.abs(sum - view.step)).toBeLessThanOrEqual(1e-6 * Math.max(1, view.step));
+        expect(Math.abs(sum - view.step.unprofiled)).toBeLessThanOrEqual(
+          1e-6 * Math.max(1, view.step.unprofiled),
+        );
         for (const ns of Object.values(view.time)) expect(ns).toBeGreaterThanOrEqual(-1e-6);
         const verdict = judge(view);
         expect(verdict.confidence).toBeGreaterThanOrEqual(0);

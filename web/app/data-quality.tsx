@@ -18,12 +18,12 @@ const COLUMNS: readonly Column<ReportInput>[] = [
   { name: 'Events', value: (f) => f.events, show: (f) => formatNumber(f.events) },
 ];
 
-/** What the answer rests on: how good the files are, and which ones. */
+/** How good the files behind the answer are, and which ones they are. */
 export function DataQuality({ page: { report } }: { page: PageData }) {
   const { health, inputs, ignored, silent, runs } = report;
   return (
     <section aria-labelledby="data-title" id="data">
-      <h2 id="data-title">What this rests on</h2>
+      <h2 id="data-title">Data quality</h2>
       <p class={health.grade === 'poor' ? 'honest' : ''}>{GRADES[health.grade]}</p>
       {health.problems.length > 0 && (
         <ul class="problems">

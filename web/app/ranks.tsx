@@ -53,7 +53,7 @@ export function Ranks({ page, navigator }: { page: PageData; navigator: Navigato
         <p class="note">
           <CriticalPath page={page} />{' '}
           <button type="button" class="link" onClick={() => navigator.lookUp('ranks')}>
-            The same as tables
+            Show these figures as tables
           </button>
         </p>
       )}
@@ -81,7 +81,7 @@ function WhatIsShown({ page: { rankSteps, report, decisiveRank } }: { page: Page
         </p>
       )}
       {between.length > 0 && (
-        <p class="note">Training steps only, without what lies between them ({between.join(', ')}).</p>
+        <p class="note">Training steps only, without the time between them ({between.join(', ')}).</p>
       )}
     </>
   );
@@ -95,9 +95,9 @@ function CriticalPath({ page: { report } }: { page: PageData }) {
   if (named.length === 0) return <>The critical path is spread over all ranks.</>;
   const parts = named.map(
     (r) =>
-      `${formatWholePercent(r.share)} on rank ${r.rank} (${CLASS_NAMES[r.mostly]} ${formatTime(r.mostly_ms)})`,
+      `${formatWholePercent(r.share)} is on rank ${r.rank} (${CLASS_NAMES[r.mostly]} ${formatTime(r.mostly_ms)})`,
   );
-  return <>The critical path lies {parts.join(', ')}.</>;
+  return <>Of the critical path, {parts.join(', ')}.</>;
 }
 
 /** Which ranks there are that the page does not know. */

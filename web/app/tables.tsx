@@ -27,23 +27,24 @@ const count = (n: number) => (n >= 100 || Number.isInteger(n) ? formatNumber(Mat
 
 const GROUPS: readonly Column<KernelGroup>[] = [
   { name: 'Group', value: (g) => g.group },
-  { name: 'Time a step', value: (g) => g.ms, show: (g) => time(g.ms) },
+  { name: 'Time per step', value: (g) => g.ms, show: (g) => time(g.ms) },
   { name: 'Share', value: (g) => g.share, show: (g) => formatWholePercent(share(g.share)) },
-  { name: 'Launches a step', value: (g) => g.count, show: (g) => count(g.count) },
+  { name: 'Launches per step', value: (g) => g.count, show: (g) => count(g.count) },
 ];
 const KERNELS: readonly Column<KernelRow>[] = [
   { name: 'Kernel', value: (k) => k.name, show: (k) => <code>{k.name}</code>, long: true },
+  // Before the words: on a phone only the first columns are visible.
+  { name: 'Time per step', value: (k) => k.ms, show: (k) => time(k.ms) },
+  { name: 'Launches per step', value: (k) => k.count, show: (k) => count(k.count) },
+  { name: 'Time each', value: (k) => k.ms / k.count, show: (k) => time(k.ms / k.count) },
   { name: 'Group', value: (k) => k.group },
   { name: 'Precision', value: (k) => k.precision },
-  { name: 'Time a step', value: (k) => k.ms, show: (k) => time(k.ms) },
-  { name: 'Launches', value: (k) => k.count, show: (k) => count(k.count) },
-  { name: 'Each', value: (k) => k.ms / k.count, show: (k) => time(k.ms / k.count) },
 ];
 const OPERATORS: readonly Column<OperatorRow>[] = [
   { name: 'Operator', value: (o) => o.name, show: (o) => <code>{o.name}</code>, long: true },
-  { name: 'Own host time', value: (o) => o.selfMs, show: (o) => time(o.selfMs) },
-  { name: 'With callees', value: (o) => o.ms, show: (o) => time(o.ms) },
-  { name: 'Calls a step', value: (o) => o.count, show: (o) => count(o.count) },
+  { name: 'Self time', value: (o) => o.selfMs, show: (o) => time(o.selfMs) },
+  { name: 'Total time', value: (o) => o.ms, show: (o) => time(o.ms) },
+  { name: 'Calls per step', value: (o) => o.count, show: (o) => count(o.count) },
 ];
 const COLLECTIVES: readonly Column<CollectiveRow>[] = [
   { name: 'Group', value: (c) => c.group },
@@ -54,7 +55,7 @@ const COLLECTIVES: readonly Column<CollectiveRow>[] = [
     show: (c) => (c.fromBytes === null ? '–' : `from ${formatBytes(bytes(c.fromBytes))}`),
   },
   { name: 'Count', value: (c) => c.instances },
-  { name: 'Each', value: (c) => c.ms, show: (c) => time(c.ms) },
+  { name: 'Time each', value: (c) => c.ms, show: (c) => time(c.ms) },
   {
     name: 'Bus bandwidth',
     value: (c) => c.gbPerSecond,
@@ -115,7 +116,10 @@ export function Tables({ page, navigator }: { page: PageData; navigator: Navigat
       rows: page.operators.length,
       body: () => (
         <>
-          <p class="note">Host time{ofRank}, as recorded: the profiler makes operators slower.</p>
+          <p class="note">
+            Host time per step{ofRank}, as recorded: the profiler makes operators slower. Total time includes
+            the operators it calls.
+          </p>
           <DataTable caption="Operators" columns={OPERATORS} rows={page.operators} />
         </>
       ),
@@ -144,7 +148,7 @@ export function Tables({ page, navigator }: { page: PageData; navigator: Navigat
           {page.report.many_ranks && (
             <p class="note">
               {formatNumber(page.report.ranks.length)} of {formatNumber(rankCount(page.report))} ranks: those
-              that something is said about, and those least like the others. The heat map has all.
+              that are named above, and those least like the others. The heat map shows all.
             </p>
           )}
           <DataTable
@@ -178,10 +182,21 @@ export function Tables({ page, navigator }: { page: PageData; navigator: Navigat
   ].filter((tab) => tab.rows > 0);
   const open = tabs.find((tab) => tab.id === view.value.tab) ?? tabs[0];
   if (!open) return null;
+  const select = (id: string) => {
+    view.value = { ...view.value, tab: id };
+  };
+  /** Arrow keys, Home and End, as a tab list promises. */
+  const onKeyDown = (event: KeyboardEvent) => {
+    const next = tabAfter(event.key, tabs.indexOf(open), tabs.length);
+    if (next === null) return;
+    event.preventDefault();
+    select(tabs[next]!.id);
+    document.getElementById(`tab-${tabs[next]!.id}`)?.focus();
+  };
   return (
     <section aria-labelledby="tables-title" id="tables">
-      <h2 id="tables-title">Look it up</h2>
-      <div class="tabs" role="tablist">
+      <h2 id="tables-title">Tables</h2>
+      <div class="tabs" role="tablist" aria-labelledby="tables-title" onKeyDown={onKeyDown}>
         {tabs.map((tab) => (
           <button
             key={tab.id}
@@ -190,9 +205,8 @@ export function Tables({ page, navigator }: { page: PageData; navigator: Navigat
             id={`tab-${tab.id}`}
             aria-selected={tab === open}
             aria-controls="tab-body"
-            onClick={() => {
-              view.value = { ...view.value, tab: tab.id };
-            }}
+            tabIndex={tab === open ? 0 : -1}
+            onClick={() => select(tab.id)}
           >
             {tab.name} <span class="muted">{tab.rows}</span>
           </button>
@@ -203,4 +217,12 @@ export function Tables({ page, navigator }: { page: PageData; navigator: Navigat
       </div>
     </section>
   );
+}
+
+/** The tab that a key leads to from tab `at`, around the ends. Null: not a key for tabs. */
+export function tabAfter(key: string, at: number, count: number): number | null {
+  if (key === 'ArrowRight') return (at + 1) % count;
+  if (key === 'ArrowLeft') return (at + count - 1) % count;
+  if (key === 'Home') return 0;
+  return key === 'End' ? count - 1 : null;
 }

@@ -31,7 +31,7 @@ export function Verdict({ page }: { page: PageData }) {
       <Basis page={page} />
       {report.health.grade === 'poor' && (
         <p class="honest">
-          The recording is poor. Look at <b>What this rests on</b> before you trust a figure.
+          The recording is poor. Look at <b>Data quality</b> before you trust a figure.
         </p>
       )}
       {report.step.ms === null ? <NoStep page={page} /> : <Step page={page} />}
@@ -52,7 +52,7 @@ export function Verdict({ page }: { page: PageData }) {
   );
 }
 
-/** How sure it is, and what it rests on. */
+/** How sure it is, and how good the recording is. */
 function Basis({ page: { report } }: { page: PageData }) {
   const { verdict, health, step } = report;
   const facts = [
@@ -120,16 +120,16 @@ function Step({ page: { report, profiled, hasGpu } }: { page: PageData }) {
   );
 }
 
-/** What to do first, beside the answer. */
+/** What to do first, next to the answer: the change itself. The finding below has its code and its evidence. */
 function FirstFix({ page: { report } }: { page: PageData }) {
   const first = report.findings.find(addressesTime);
   if (!first || report.step.ms === null) return null;
   return (
     <button type="button" class="first-fix" onClick={() => showSection(`finding-${first.id}`)}>
       <span class="eyebrow">Change first · {COST_WORDS[first.cost]}</span>
-      <b>{sentenceCase(first.title)}</b>
+      <b>{firstSentence(first.fix.text)}</b>
       <span class={first.speedup ? 'gain' : 'gain unknown'}>{gain(first.speedup, report.step.ms)}</span>
-      <span class="muted">{firstSentence(first.fix.text)}</span>
+      <span class="muted">{sentenceCase(first.title)}. See the fix below.</span>
     </button>
   );
 }

@@ -2,8 +2,8 @@ import type { CompareReport } from '../../src/compare/compare-report.js';
 import { Answer } from './answer.js';
 import { ComparedFindings } from './compared-findings.js';
 import { ComparedRanks } from './compared-ranks.js';
+import { DataQuality } from './data-quality.js';
 import { HistoryLine } from './history-line.js';
-import { RestsOn } from './rests-on.js';
 import { StepTimes } from './step-times.js';
 import { WhereItChanged } from './where-it-changed.js';
 import { ChangedWorks } from './works.js';
@@ -20,7 +20,7 @@ export function ComparePage({ report }: { readonly report: CompareReport }) {
         <ComparedFindings report={report} />
         <ComparedRanks report={report} />
         <ChangedWorks report={report} />
-        <RestsOn report={report} />
+        <DataQuality report={report} />
       </main>
       <footer>
         <p>

@@ -16,6 +16,8 @@ const BINS = 60;
 const USUAL = 0.98;
 /** Half the width of the scale where all steps are equal, as a share. */
 const NARROWEST = 0.01;
+/** Room on both sides of the times, as a share of their range: a mark on the edge of the scale looks cut off. */
+const ROOM = 0.05;
 
 /** At least one side has a step. */
 export function histogramOf(sides: readonly (readonly number[])[]): Histogram {
@@ -25,8 +27,8 @@ export function histogramOf(sides: readonly (readonly number[])[]): Histogram {
     .map((side) => [0.5, USUAL].map((q) => quantile(side, q)));
   const end = largest(usual.map(([middle, high]) => high! + (high! - middle!)));
   const [low, high] = [smallest(all), Math.min(largest(all), end)];
-  const pad = Math.max(0, NARROWEST * high - (high - low) / 2);
-  const [from, to] = [low - pad, high + pad];
+  const pad = Math.max(ROOM * (high - low), NARROWEST * high - (high - low) / 2);
+  const [from, to] = [Math.max(0, low - pad), high + pad];
   const binOf = (time: number) => Math.min(BINS - 1, Math.floor((BINS * (time - from)) / (to - from)));
   return {
     from,

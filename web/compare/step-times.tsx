@@ -42,7 +42,7 @@ export function StepTimes({ report }: { readonly report: CompareReport }) {
         </p>
       </div>
       <Difference report={report} />
-      <InOrder sides={sides} to={scale.to} />
+      <InOrder sides={sides} scale={scale} />
     </section>
   );
 }
@@ -110,12 +110,12 @@ function Difference({ report: { step } }: { readonly report: CompareReport }) {
 
 interface InOrderProps {
   readonly sides: readonly (readonly ComparedRun[])[];
-  /** Longer steps are cut off here. */
-  readonly to: number;
+  /** Longer steps are cut off at its end. */
+  readonly scale: Histogram;
 }
 
 /** Drifts, pauses and patterns show only in order. */
-function InOrder({ sides, to }: InOrderProps) {
+function InOrder({ sides, scale }: InOrderProps) {
   return (
     <div class="sparklines">
       {sides.map((runs, i) => {
@@ -126,8 +126,9 @@ function InOrder({ sides, to }: InOrderProps) {
           <Sparkline
             key={SIDES[i]}
             name={`${SIDES[i]}, step by step`}
-            values={inOrder(runs).map((time) => Math.min(time, to))}
-            top={to}
+            values={inOrder(runs).map((time) => Math.min(time, scale.to))}
+            bottom={scale.from}
+            top={scale.to}
             range={() => range}
           />
         );

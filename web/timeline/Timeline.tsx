@@ -64,7 +64,8 @@ export function Timeline({ source, view, focus }: TimelineProps) {
     <section class="tl" ref={root} aria-label="Timeline">
       {mounted.value && <Toolbar controller={mounted.value} canvas={canvas} />}
       <div class="tl-scroller" ref={scroller}>
-        <canvas class="tl-canvas" ref={canvas} tabIndex={0} role="img" aria-label={KEYS} />
+        {/* biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: it answers keys of its own, as an application does */}
+        <canvas class="tl-canvas" ref={canvas} tabIndex={0} role="application" aria-label={KEYS} />
         {mounted.value && <Spacer controller={mounted.value} />}
       </div>
       {mounted.value && <Tooltip controller={mounted.value} />}

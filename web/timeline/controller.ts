@@ -155,7 +155,7 @@ export class Controller implements Stage {
     if (dataset.drawn !== String(isDrawn)) dataset.drawn = String(isDrawn);
   }
 
-  /** Fetches what lies next to the view, on the side to which it moves. */
+  /** Fetches what is next to the view, on the side to which it moves. */
   #lookAhead(): void {
     const { from, nsPerPixel, lanes, scrollTop, whole } = this.scene;
     if (!this.#tiles.isIdle) return;

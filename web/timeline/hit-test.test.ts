@@ -37,7 +37,7 @@ const tiles = {
 const hit = (time: number, row = 0, on = lane) =>
   hitTest(scene, tiles, GUTTER + time, TOP + row * 17 + 5, on);
 
-describe('what lies under the pointer', () => {
+describe('what is under the pointer', () => {
   it('is the slice of that row and time', () => {
     expect(hit(15)).toMatchObject({ name: 'add', row: 0, start: 10, lines: ['10 ns'] });
     expect(hit(15, 1)).toMatchObject({ name: 'gemm', row: 1, count: 12 });

@@ -3,7 +3,7 @@ import { formatNs } from './names.js';
 import { type Scene, TOP } from './scene.js';
 import { levelOf, type Tile, type TileStore } from './tiles.js';
 
-/** What lies under the pointer. */
+/** What is under the pointer. */
 export interface Hit {
   readonly row: number;
   readonly index: number;

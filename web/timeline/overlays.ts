@@ -3,7 +3,7 @@ import type { Palette } from './palette.js';
 import { MINIMAP, RULER, type Scene, TOP } from './scene.js';
 import type { Arrow, TimelinePoint } from './source.js';
 
-/** What lies over the slices: selection, hits, arrows, the critical path, the time under the pointer. */
+/** What is drawn over the slices: selection, hits, arrows, the critical path, the time under the pointer. */
 export function drawOverlays(
   context: CanvasRenderingContext2D,
   scene: Scene,

@@ -2,7 +2,8 @@ import { signal } from '@preact/signals';
 import type { Selection, Stage } from './selection.js';
 import type { SearchHit } from './source.js';
 
-const MOST_HITS = 2000;
+/** The search ends there. */
+export const MOST_HITS = 2000;
 
 /** The slices that a search found, and which of them is shown. */
 export class Search {

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import type { Controller } from './controller.js';
+import { MOST_HITS } from './search.js';
 
 interface ToolbarProps {
   readonly controller: Controller;
@@ -85,7 +86,9 @@ export function Toolbar({ controller, canvas }: ToolbarProps) {
   );
 }
 
-const hitWords = (count: number, at: number) => (count === 0 ? 'nothing found' : `${at + 1} of ${count}`);
+/** Where the search ended early, there are more hits than it found. */
+export const hitWords = (count: number, at: number) =>
+  count === 0 ? 'nothing found' : `${at + 1} of ${count}${count < MOST_HITS ? '' : '+'}`;
 
 /** More cannot be read side by side. */
 const MOST_RANKS = 16;

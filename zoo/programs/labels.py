@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from registry import Bottleneck
 
 GPU_BOUND = 0.85
-"""Share of the unprofiled step the GPU must be busy for (method.md, section 3)."""
+"""Share of the unprofiled step the GPU must be busy for (docs/method/verdict.md)."""
 MARGIN = 1.3
 """Two answers closer than this factor are both right."""
 

@@ -4,14 +4,21 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { describeSystemError, InputError } from '../../base/input-error.js';
 import { namedRanks } from '../../base/rank-ranges.js';
-import { awaitAnswers, type Outcome, type Progress, silentRanks } from '../../launch/await-answers.js';
 import { mayBeAlive, readRanks } from '../../launch/job.js';
-import { type Answer, Conversation, type Plan } from '../../launch/on-demand.js';
+import {
+  type Answer,
+  awaitAnswers,
+  Conversation,
+  type Outcome,
+  type Plan,
+  type Progress,
+  silentRanks,
+} from '../../launch/on-demand.js';
 import { asTyped } from '../../launch/out-directory.js';
 import { renderJson } from '../../render/json.js';
 import { ranksOrAll, wholeNumber } from '../common/arguments.js';
 import { type CommandContext, EXIT, say } from '../common/context.js';
-import { StatusLine } from '../common/status-line.js';
+import { StatusLine } from '../common/progress.js';
 
 interface CaptureFlags {
   readonly steps: number;
@@ -37,7 +44,7 @@ const INTERRUPTED = 130;
 export function registerCapture(program: Command, context: CommandContext): void {
   program
     .command('capture')
-    .description('record a torch.profiler trace of the next steps of a running job')
+    .description('record a profiler trace of the next steps of a running job')
     .argument('<out>', 'directory of the running job')
     .option('--steps <n>', 'steps to record', wholeNumber(1), 3)
     .option('--ranks <list>', 'ranks that record, e.g. 0,5 or all (default: the job’s)', ranksOrAll)

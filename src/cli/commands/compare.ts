@@ -37,7 +37,7 @@ Exit codes: 0 done; 1 slower than --fail-over allows; 2 bad usage or input;
 export function registerCompare(program: Command, context: CommandContext): void {
   program
     .command('compare')
-    .description('did it get faster, where, and is it more than noise')
+    .description('did it get faster, where, and is that more than noise')
     .argument('[run...]', 'the run before, then the runs after; with --history only the new runs')
     .option('--before <runs...>', 'runs before the change')
     .option('--after <runs...>', 'runs after it')

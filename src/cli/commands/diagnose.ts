@@ -7,7 +7,7 @@ import { bottleneckList, jobCount, outFile, PATHS, rankList, stepRange } from '.
 import { type CommandContext, EXIT, say } from '../common/context.js';
 import { ADDRESS_ALONE, type EngineFlags, engineOptions } from '../common/engines.js';
 import { progressOn } from '../common/progress.js';
-import { expectToRunOnce } from '../common/run-once.js';
+import { expectToRunOnce } from '../common/v8-flags.js';
 
 interface DiagnoseFlags extends EngineFlags {
   readonly json?: boolean;
@@ -37,7 +37,7 @@ Exit codes: 0 done; 1 the bottleneck is in --fail-on; 2 bad usage or input;
 export function registerDiagnose(program: Command, context: CommandContext): void {
   program
     .command('diagnose')
-    .description('say why training is slow: one verdict with evidence, and what to change')
+    .description('why training is slow and what to change')
     .argument('<path...>', PATHS)
     .option('--json', 'print the report as JSON (docs/report.schema.json)')
     .option('--html <file>', 'also write the page: one HTML file to open, keep or mail', outFile)

@@ -4,7 +4,7 @@ import { describeSystemError, InputError } from '../../base/input-error.js';
 import { renderJson } from '../../render/json.js';
 import { wholeNumber } from '../common/arguments.js';
 import type { CommandContext } from '../common/context.js';
-import { StatusLine } from '../common/status-line.js';
+import { StatusLine } from '../common/progress.js';
 
 interface DoctorFlags {
   readonly data?: string;
@@ -18,13 +18,13 @@ Examples:
   $ whyslow doctor --data /mnt/imagenet
   $ whyslow doctor --pid 4711 --json     # with that job's environment and limits
 
-Nothing is changed. Each check says pass, warn, fail or skip (it does not apply
-or cannot be seen), with the value seen and what to do.`;
+It changes nothing. Each check is a pass, a warning, a failure or skipped, with
+the value it saw and what to do.`;
 
 export function registerDoctor(program: Command, context: CommandContext): void {
   program
     .command('doctor')
-    .description('check the machine: driver, GPUs, CPUs, limits, disks, NCCL, torch; changes nothing')
+    .description('check the machine: driver, GPUs, CPUs, disks, NCCL, torch')
     .option('--data <directory>', 'the training data: which disk it is on, and how fast small reads are')
     .option('--pid <n>', 'use the environment and the limits of this process', wholeNumber(1))
     .option('--python <path>', 'the Python that trains (default: the active one)')

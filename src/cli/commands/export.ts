@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import { formatWhole } from '../../base/units.js';
 import { jobCount, PATHS, rankList } from '../common/arguments.js';
 import type { CommandContext } from '../common/context.js';
+import { sayProblems } from '../common/context.js';
 import { progressOn } from '../common/progress.js';
-import { sayProblems } from '../common/say-problems.js';
-import { preferSmallHeap } from '../common/small-heap.js';
+import { preferSmallHeap } from '../common/v8-flags.js';
 
 interface ExportFlags {
   readonly out: string;
@@ -17,7 +17,7 @@ interface ExportFlags {
 export function registerExport(program: Command, context: CommandContext): void {
   program
     .command('export')
-    .description('write steps, kernels, operators, collectives, gaps and findings as Parquet files')
+    .description('write a run as Parquet files: steps, kernels, findings, …')
     .argument('<path...>', PATHS)
     .requiredOption('-o, --out <dir>', 'folder for the files')
     .option('--force', 'replace tables that are there')

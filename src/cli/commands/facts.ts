@@ -5,10 +5,9 @@ import { bytes, formatBytes, formatCount } from '../../base/units.js';
 import { type FactsReport, type Share, type StepRange, stepsOption } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
 import { fileShare, jobCount, PATHS, stepRange } from '../common/arguments.js';
-import { type CommandContext, say } from '../common/context.js';
+import { type CommandContext, say, sayProblems } from '../common/context.js';
 import { ADDRESS_ALONE, type EngineFlags, engineOptions, factsOnEngine } from '../common/engines.js';
 import { progressOn } from '../common/progress.js';
-import { sayProblems } from '../common/say-problems.js';
 
 interface FactsFlags extends EngineFlags {
   readonly out?: string;
@@ -32,7 +31,7 @@ Examples:
 export function registerFacts(program: Command, context: CommandContext): void {
   program
     .command('facts')
-    .description('write what diagnose needs of each trace into a small file (at most 2 MB per rank)')
+    .description('reduce each trace to a small file that diagnose can use instead')
     .argument('<path...>', PATHS)
     .option('-o, --out <dir>', 'where the files go (required)')
     .option('--json', 'print what was written as JSON')

@@ -12,7 +12,7 @@ interface InspectFlags {
 export function registerInspect(program: Command, context: CommandContext): void {
   program
     .command('inspect')
-    .description('list what the files contain: ranks, devices, steps, events by category, problems')
+    .description('list what is in the files: ranks, steps, events, problems')
     .argument('<path...>', PATHS)
     .option('--json', 'print the report as JSON')
     .option('--jobs <n>', 'files to read at once (default: one per core)', jobCount)

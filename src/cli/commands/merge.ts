@@ -3,9 +3,8 @@ import { namedRanks } from '../../base/rank-ranges.js';
 import { bytes, formatBytes, formatCount, formatNumber } from '../../base/units.js';
 import type { StepRange } from '../../library/vocabulary.js';
 import { jobCount, nameList, outFile, PATHS, rankList, stepRange } from '../common/arguments.js';
-import { type CommandContext, say } from '../common/context.js';
+import { type CommandContext, say, sayProblems } from '../common/context.js';
 import { progressOn } from '../common/progress.js';
-import { sayProblems } from '../common/say-problems.js';
 
 interface MergeFlags {
   readonly out: string;
@@ -28,7 +27,7 @@ matched collective, from the rank that came first to the one that came last.`;
 export function registerMerge(program: Command, context: CommandContext): void {
   program
     .command('merge')
-    .description('write all ranks as one trace, on one clock, with arrows between collectives')
+    .description('join the traces of all ranks into one, on one clock')
     .argument('<path...>', PATHS)
     .requiredOption('-o, --out <file>', 'file to write: .json.gz, or .json', outFile)
     .option('--steps <range>', 'keep only these steps: 3-6, 3-, -6 or 3', stepRange)

@@ -28,7 +28,7 @@ is uploaded. Ctrl-C ends it.`;
 export function registerOpen(program: Command, context: CommandContext): void {
   program
     .command('open')
-    .description('show the diagnosis and the whole timeline in the browser, from a local server')
+    .description('show the diagnosis and the timeline in the browser')
     .argument('[path...]', `${PATHS}; none: drop a trace onto the page`)
     .option('--no-open', 'print the address and start no browser')
     .option('--port <n>', 'listen on this port (default: a free one)', wholeNumber(1, 65_535))
@@ -41,7 +41,7 @@ export function registerOpen(program: Command, context: CommandContext): void {
     .action(async (paths: string[], options: OpenFlags) => {
       const [{ serve }, { shownRun }] = await Promise.all([
         import('../../server/serve.js'),
-        import('../../server/shown.js'),
+        import('../../server/routes.js'),
       ]);
       const opened = paths.length > 0 ? await openPaths(paths, options, context) : null;
       const served = await serve(shownRun(opened, options.title), options.port ?? 0);

@@ -63,7 +63,7 @@ holds only what the command prints.`;
 export function registerRun(program: Command, context: CommandContext): void {
   const command = program
     .command('run')
-    .description('run a training command and measure it without code changes, then diagnose it')
+    .description('run a training command, measure it, then diagnose it')
     .usage('[options] -- COMMAND…')
     .argument('<command...>', 'the training command: python, torchrun, accelerate launch, a script, …')
     .passThroughOptions()

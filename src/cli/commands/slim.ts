@@ -3,8 +3,8 @@ import { bytes, formatBytes, formatNumber } from '../../base/units.js';
 import type { StepRange } from '../../library/vocabulary.js';
 import { nameList, outFile, stepRange } from '../common/arguments.js';
 import type { CommandContext } from '../common/context.js';
+import { sayProblems } from '../common/context.js';
 import { progressOn } from '../common/progress.js';
-import { sayProblems } from '../common/say-problems.js';
 
 interface SlimFlags {
   readonly out: string;
@@ -26,7 +26,7 @@ The step before the first one is kept too: what the first one waits for is in it
 export function registerSlim(program: Command, context: CommandContext): void {
   program
     .command('slim')
-    .description('write a part of a trace that Perfetto and chrome://tracing can open')
+    .description('cut a trace down to a size that Perfetto can open')
     .argument('<trace>', 'a PyTorch profiler trace; .gz and .zst work too')
     .requiredOption('-o, --out <file>', 'file to write: .json, or .json.gz to pack it', outFile)
     .option('--steps <range>', 'keep only these steps: 3-6, 3-, -6 or 3', stepRange)

@@ -4,9 +4,9 @@ import type { Problem } from '../../library/vocabulary.js';
 import { ROW_FORMATS, type RowFormatName, rowFormat } from '../../render/terminal/rows.js';
 import { jobCount, rankList } from '../common/arguments.js';
 import type { CommandContext } from '../common/context.js';
+import { sayProblems } from '../common/context.js';
 import { progressOn } from '../common/progress.js';
-import { sayProblems } from '../common/say-problems.js';
-import { preferSmallHeap } from '../common/small-heap.js';
+import { preferSmallHeap } from '../common/v8-flags.js';
 
 interface SqlFlags {
   readonly format: RowFormatName;
@@ -28,7 +28,7 @@ Needs DuckDB: npm install @duckdb/node-api`;
 export function registerSql(program: Command, context: CommandContext): void {
   program
     .command('sql')
-    .description('query the tables of a run with SQL')
+    .description('query a run with SQL')
     .argument('<path>', 'a run, or a folder that `whyslow export` wrote')
     .argument('<query>', 'one SELECT, as DuckDB reads it')
     .addOption(

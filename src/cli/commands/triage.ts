@@ -5,7 +5,7 @@ import type { WatchedJob } from '../../machine/watch-job.js';
 import { renderJson } from '../../render/json.js';
 import { outFile, wholeNumber } from '../common/arguments.js';
 import { type CommandContext, EXIT } from '../common/context.js';
-import { StatusLine } from '../common/status-line.js';
+import { StatusLine } from '../common/progress.js';
 
 interface TriageFlags {
   readonly pid?: number;
@@ -22,16 +22,16 @@ Examples:
   $ whyslow triage --pid 4711 --stacks  # hung or slow? which rank is missing?
   $ whyslow triage --out samples.jsonl --json
 
-Only looks at /proc and nvidia-smi (or rocm-smi); nothing in the job changes.
---stacks needs py-spy (pip install py-spy), which pauses a process for some
-milliseconds. Ctrl-C ends the watch early and judges what was seen.
+It reads /proc and nvidia-smi (or rocm-smi) and changes nothing in the job.
+--stacks needs py-spy (pip install py-spy), which pauses each process for a
+few milliseconds. Ctrl-C stops watching and judges what was seen so far.
 
 Exit codes: 0 there is a verdict; 3 there is none, or nothing trains here.`;
 
 export function registerTriage(program: Command, context: CommandContext): void {
   program
     .command('triage')
-    .description('what limits a job that is running: GPU, input, host, threads, memory; nothing to install')
+    .description('what limits a job that is already running')
     .option('--pid <n>', 'a process of the job (default: finds it)', wholeNumber(1))
     .option('--seconds <n>', 'how long to watch', wholeNumber(1, 3600), 10)
     .option('--stacks', 'also take Python stacks with py-spy: hung or slow, and where')

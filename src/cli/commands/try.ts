@@ -18,7 +18,7 @@ import type { TurnEnd, TurnSettings } from '../../trial/run-turn.js';
 import type { TryReport } from '../../trial/trials.js';
 import { duration, nameList, wholeNumber } from '../common/arguments.js';
 import { type CommandContext, EXIT, say } from '../common/context.js';
-import { StatusLine } from '../common/status-line.js';
+import { StatusLine } from '../common/progress.js';
 
 interface TryFlags {
   readonly only?: readonly string[];
@@ -54,7 +54,7 @@ Exit codes: 0 done; 2 bad usage; 3 nothing could be measured; 130 interrupted.`;
 export function registerTry(program: Command, context: CommandContext): void {
   program
     .command('try')
-    .description('apply fixes to a training command from outside and measure what each brings')
+    .description('apply fixes to a training command and measure the gains')
     .usage('[options] -- COMMAND…')
     .argument('[command...]', 'the training command: python, torchrun, accelerate launch, a script, …')
     .passThroughOptions()
@@ -71,7 +71,7 @@ export function registerTry(program: Command, context: CommandContext): void {
     )
     .option(
       '--limit <time>',
-      'end a turn that takes longer (default: some three times the first run)',
+      'end a turn that takes longer (default: about three times the first run)',
       duration,
     )
     .option('--out <dir>', 'directory for try.json (default: whyslow-runs/<time>-try-<script>)')

@@ -1,3 +1,5 @@
+import { formatNumber } from '../../base/units.js';
+import type { Problem } from '../../library/vocabulary.js';
 import type { Output } from './output.js';
 
 /** What every command gets from main.ts. */
@@ -18,3 +20,11 @@ export function say({ stderr }: CommandContext, text: string, more: readonly str
 
 /** Exit codes, as docs/usage.md promises them. */
 export const EXIT = { done: 0, gateFailed: 1, badInput: 2, noVerdict: 3 } as const;
+
+/** What was wrong with the files, a line each, in the words of the report. */
+export function sayProblems(problems: readonly Problem[], context: CommandContext): void {
+  for (const { message, consequence, count } of problems) {
+    const often = count > 1 ? ` (${formatNumber(count)} times)` : '';
+    say(context, `${message.replace(/\.$/, '')}${often} → ${consequence.replace(/\.$/, '')}`);
+  }
+}

@@ -18,13 +18,13 @@ export interface EngineFlags {
 const withAddress = Object.entries(PYTHON_ENGINES);
 
 export const engineOptions = () => [
-  new Option('--on <engine>', 'read the traces on a cluster, where they lie').choices([
+  new Option('--on <engine>', 'read the traces on a cluster, where they are').choices([
     ...withAddress.map(([id]) => id),
     'slurm',
   ]),
   new Option(
     '--address <address>',
-    `of the cluster. ${withAddress.map(([, { name, address }]) => `${name}: ${address}`).join('; ')}`,
+    `address of the cluster. ${withAddress.map(([, { name, address }]) => `${name}: ${address}`).join('; ')}`,
   ),
 ];
 

@@ -9,8 +9,7 @@ import { awaitNodes, factsFolder, factsOfTraces, leaveNote, tracesOf } from '../
 import { asTyped } from '../../launch/out-directory.js';
 import { type Place, placeOf } from '../../launch/place.js';
 import { type CommandContext, say } from './context.js';
-import { progressOn } from './progress.js';
-import { StatusLine } from './status-line.js';
+import { progressOn, StatusLine } from './progress.js';
 
 export interface Joined {
   readonly isFirst: boolean;

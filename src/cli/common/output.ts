@@ -1,6 +1,5 @@
+import pc from 'picocolors';
 import { printable } from '../../base/printable.js';
-import { asAscii, showsUnicode } from './ascii.js';
-import { columnsOf, showsColor } from './terminal.js';
 
 /** The colors that the renderers add, and how they end. Every other escape sequence is data. */
 const ACTIVE = /\x1b\[(?:[0-9]|2[2-9]|[34][0-79]|9[0-7])m|[^\n\x20-\x7e]/g;
@@ -54,4 +53,54 @@ export class Output {
   overwrite(text: string): void {
     this.#stream.write(CLEAR_LINE + this.#spelled(printable(text)));
   }
+}
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** By the first of the variables that is set, as in C libraries. Containers set none of them, and show UTF-8. */
+export function showsUnicode(env: Variables = process.env): boolean {
+  const locale = env.LC_ALL || env.LC_CTYPE || env.LANG;
+  return !locale || /utf-?8/i.test(locale);
+}
+
+/** What our own texts use. None becomes a quotation mark or a backslash: JSON stays JSON. */
+const ASCII: Readonly<Record<string, string>> = {
+  '–': '-',
+  '—': '-',
+  '−': '-',
+  '’': "'",
+  '“': "'",
+  '”': "'",
+  '…': '...',
+  µ: 'u',
+  '×': 'x',
+  '÷': '/',
+  '·': '|',
+  '→': '->',
+  '°': ' deg ',
+  '≥': '>=',
+  '≤': '<=',
+  '∞': 'inf',
+  '²': '2',
+  '✗': 'x',
+};
+const OWN = new RegExp(`[${Object.keys(ASCII).join('')}]`, 'g');
+/** Heights of bars, in order. */
+const BARS = /[▁-█]/g;
+const barHeight = (bar: string) => String(bar.charCodeAt(0) - '▁'.charCodeAt(0) + 1);
+
+/** For a terminal that is not UTF-8. Names of files and kernels stay as they are: other characters would name others. */
+export const asAscii = (text: string): string =>
+  text.replace(OWN, (found) => ASCII[found]!).replace(BARS, barHeight);
+
+type Target = Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>;
+
+/** FORCE_COLOR asks for colors in a pipe too. NO_COLOR and TERM=dumb turn them off. */
+export const showsColor = ({ isTTY }: Target, env: Variables = process.env): boolean =>
+  pc.isColorSupported && (isTTY === true || Boolean(env.FORCE_COLOR));
+
+/** Undefined: unknown. A terminal without a size says 0; COLUMNS may know better, in a pipe too. */
+export function columnsOf({ columns }: Target, env: Variables = process.env): number | undefined {
+  const given = /^\d{1,4}$/.test(env.COLUMNS ?? '') ? Number(env.COLUMNS) : 0;
+  return columns || given || undefined;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ProgressLine } from './progress.js';
+import { ProgressLine, StatusLine } from './progress.js';
 
 /** A progress line whose clock is set by hand, and what it wrote. */
 function lineOn(isTTY: boolean) {
@@ -44,4 +44,29 @@ describe('ProgressLine', () => {
     line.update(4e6, 0);
     expect(written.join('')).toMatch(/reading: 4\.00 MB, 2\.00 MB\/s$/);
   });
+});
+
+function statusOn(isTTY: boolean) {
+  const written: string[] = [];
+  return {
+    written,
+    line: new StatusLine({ isTTY, columns: 12, overwrite: (text: string) => written.push(text) }),
+  };
+}
+
+it('shows one line that fits, writes it only when it changed, and clears it', () => {
+  const { written, line } = statusOn(true);
+  line.show('waiting for ten');
+  line.show('waiting for two');
+  line.show('done');
+  line.end();
+  line.end();
+  expect(written).toEqual(['waiting for', 'done', '']);
+});
+
+it('writes nothing when the output is not a terminal', () => {
+  const { written, line } = statusOn(false);
+  line.show('waiting');
+  line.end();
+  expect(written).toEqual([]);
 });

@@ -46,8 +46,7 @@ function hasMore(logged: Comparison, logs: readonly LogView[], traced: Compariso
   );
 }
 
-const areAlike = (views: readonly RankView[]) =>
-  views.every((view) => view.source === 'log' || view.dividedBy === null);
+const areAlike = (views: readonly RankView[]) => views.every((view) => view.divided.by === view.source);
 
 /** Whether both have the same ranks and name the same of them as late. Where logs cannot tell, traces may say either. */
 function agree(logged: Comparison, traced: Comparison): boolean {

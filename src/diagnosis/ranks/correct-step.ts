@@ -16,9 +16,9 @@ import type { OwnStep, Unprofiled } from './join-log.js';
 export function ownStep(facts: TraceFacts, hidden: number): OwnStep {
   const plan = facts.detail?.plan ?? null;
   const baseline = plan && baselineOf(plan, recordedStep(facts, plan), null);
-  const least = correctedStep(facts, baseline && { ...baseline, corrected: baseline.correctedLow });
-  const { profiled } = facts.steps;
-  return { least: least + hidden, most: profiled + hidden, recorded: profiled, time: facts.time };
+  const least = estimatedStep(facts, baseline && { ...baseline, unprofiled: baseline.unprofiledLow });
+  const { recorded } = facts.steps;
+  return { least: least + hidden, most: recorded + hidden, recorded, time: facts.time };
 }
 
 /** Shorter waits are within the noise of a step (the threshold of XProf and the TensorBoard plugin for input). */
@@ -69,17 +69,18 @@ function recordedStep(facts: TraceFacts, { steps }: Plan): number {
 /** Without the profiler a step takes at least this share of the recorded one (worst loop of the zoo: 0.4). */
 const LEAST_LEFT = 0.3;
 
-export function correctedStep(facts: TraceFacts, baseline: Baseline | null): number {
-  const { profiled } = facts.steps;
+/** The step without the profiler, by the trace alone. */
+export function estimatedStep(facts: TraceFacts, baseline: Baseline | null): number {
+  const { recorded } = facts.steps;
   if (baseline?.faithful)
-    return Math.max(profiled * LEAST_LEFT, profiled - (baseline.replayed - baseline.corrected));
-  if (!facts.detail) return profiled;
+    return Math.max(recorded * LEAST_LEFT, recorded - (baseline.replayed - baseline.unprofiled));
+  if (!facts.detail) return recorded;
   const { plan, events, frames, steps } = facts.detail;
   // Without a plan to replay, subtract the recording cost, but never more than the GPU was idle.
   const perStep = costOfEvents(plan, events, frames) / steps;
   const idle = ['idle_host', 'idle_sync', 'idle_other'] as const;
-  const slack = facts.hasGpuWork ? idle.reduce((ns, c) => ns + facts.time[c], 0) : profiled;
-  return Math.max(profiled * LEAST_LEFT, profiled - Math.min(perStep, slack));
+  const slack = facts.hasGpuWork ? idle.reduce((ns, c) => ns + facts.time[c], 0) : recorded;
+  return Math.max(recorded * LEAST_LEFT, recorded - Math.min(perStep, slack));
 }
 
 /** Recording costs host time. The excess is taken off these classes, in this order. */
@@ -106,8 +107,8 @@ export function correctTime(
   corrected.idle_data += hiddenWaits;
   if (baseline?.faithful) {
     // A log has measured its waits.
-    if (!measured) corrected.idle_data *= ratio(baseline.input.corrected, baseline.input.recorded);
-    const { busyRecorded: before, busyCorrected: after } = baseline;
+    if (!measured) corrected.idle_data *= ratio(baseline.input.unprofiled, baseline.input.recorded);
+    const { busyRecorded: before, busyUnprofiled: after } = baseline;
     corrected.compute *= ratio(after.compute, before.compute);
     corrected.comms_transfer *= ratio(after.comms, before.comms);
     corrected.copy *= ratio(after.copy, before.copy);
@@ -143,7 +144,7 @@ const ratio = (after: number, before: number) => (before > 0 ? after / before : 
 
 export function correctCopies(facts: TraceFacts, baseline: Baseline | null): CopyTime {
   if (!baseline?.faithful) return facts.copies;
-  const { busyRecorded: before, busyCorrected: after } = baseline;
+  const { busyRecorded: before, busyUnprofiled: after } = baseline;
   return {
     toDevice: ns(facts.copies.toDevice * ratio(after.toDevice, before.toDevice)),
     toHost: ns(facts.copies.toHost * ratio(after.toHost, before.toHost)),

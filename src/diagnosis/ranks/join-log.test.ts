@@ -135,7 +135,10 @@ describe('the view of a trace that is not like the run', () => {
 
   it('has the log’s step and waits, and is divided by the trace inside its phases', () => {
     const view = viewTrace(0, facts, logged(100, ms({ compute: 40, idle_data: 60 })));
-    expect(view).toMatchObject({ step: 100e6, measuredUnprofiled: true, dividedBy: PHASES });
+    expect(view).toMatchObject({
+      step: { unprofiled: 100e6, unprofiledBy: 'events' },
+      divided: { by: 'log', phases: null },
+    });
     expect(view.time.idle_data).toBe(60e6);
     expect(view.time.compute + view.time.idle_host).toBeCloseTo(40e6, 0);
     expect(view.time.idle_host / view.time.compute).toBeGreaterThan(5);
@@ -145,13 +148,13 @@ describe('the view of a trace that is not like the run', () => {
   it('keeps the cost of recording that the trace itself suggests', () => {
     const alone = viewTrace(0, facts, null).baseline!;
     const differs = viewTrace(0, facts, logged(100, ms({ compute: 100 }))).baseline!;
-    expect(differs.corrected).toBe(alone.corrected);
+    expect(differs.unprofiled).toBe(alone.unprofiled);
     expect(differs.recording).toEqual(alone.recording);
   });
 
   it('is not one where recording explains the difference', () => {
     const view = viewTrace(0, facts, logged(11, ms({ compute: 11 })));
-    expect(view.dividedBy).toBeNull();
+    expect(view.divided.by).toBe('trace');
     expect(view.notes.map((n) => n.code)).toEqual(['slowed-by-profiler']);
   });
 });

@@ -27,7 +27,7 @@ const FLOODED = `
   gpu 7   relu_elementwise 1992-1995 #1`;
 const ON_CPU = 'host 1  ProfilerStep#1 0-20000 | aten::mm 0-190 x100@200';
 
-const ms = (view: RankView) => view.step / 1e6;
+const ms = (view: RankView) => view.step.unprofiled / 1e6;
 const draw = (drawing: string, options?: DrawOptions) => drawView(steps(4, 20000, drawing), options);
 
 describe('the step without the profiler', () => {
@@ -48,12 +48,12 @@ describe('the step without the profiler', () => {
 
   it('is the measured one if there is one', () => {
     const view = draw(HOST_BOUND, { unprofiledMs: 15 });
-    expect(view).toMatchObject({ step: 15e6, measuredUnprofiled: true });
-    expect(draw(HOST_BOUND).measuredUnprofiled).toBe(false);
+    expect(view).toMatchObject({ step: { unprofiled: 15e6, unprofiledBy: 'events' } });
+    expect(draw(HOST_BOUND).step.unprofiledBy).toBe('replay');
   });
 
   it('keeps a minimum, however many events were recorded', () => {
-    expect(drawView(steps(4, 2000, FLOODED)).step).toBeGreaterThanOrEqual(0.3 * 2e6);
+    expect(drawView(steps(4, 2000, FLOODED)).step.unprofiled).toBeGreaterThanOrEqual(0.3 * 2e6);
   });
 
   it('is corrected for jobs without a GPU', () => {
@@ -73,7 +73,7 @@ describe('the time by class', () => {
     ['measured shorter than the GPU computes', draw(GPU_BOUND, { unprofiledMs: 10 })],
   ])('adds up to the step: %s', (_, view) => {
     const classes = Object.values(view.time);
-    expect(classes.reduce((a, b) => a + b, 0) / view.step).toBeCloseTo(1, 6);
+    expect(classes.reduce((a, b) => a + b, 0) / view.step.unprofiled).toBeCloseTo(1, 6);
     expect(classes.every((ns) => ns >= 0)).toBe(true);
   });
 
@@ -96,7 +96,7 @@ describe('waits that the log measured too', () => {
     const onCpu = { ...PHASES, allHost: true };
     const time = { ...facts.time, idle_data: ns(2.8e6), compute: ns(12.2e6) };
     const view = viewTrace(0, facts, { ...logged(15, time), knowledge: onCpu });
-    expect(view.dividedBy).toBeNull();
+    expect(view.divided.by).toBe('trace');
     // Beyond the measured waits, all classes are scaled.
     expect(view.time.idle_data / 1e6).toBeGreaterThan(2);
   });
@@ -126,7 +126,7 @@ describe('waits that only the log has', () => {
   it('are part of the step that fixes are priced on', () => {
     const { baseline } = withWaits(30, 48);
     expect(baseline).toMatchObject({ faithful: true });
-    expect(baseline!.corrected / 1e6).toBeCloseTo(48, 1);
+    expect(baseline!.unprofiled / 1e6).toBeCloseTo(48, 1);
   });
 
   it('are waits for workers, which a faster host does not shorten', () => {

@@ -1,9 +1,10 @@
 import type { CheckResult } from '../../base/check.js';
-import { type Ns, ns, share } from '../../base/units.js';
+import { ns, share } from '../../base/units.js';
 import { type DeviceRates, findDevice } from '../../facts/device-rates.js';
 import type { JobTime } from '../../facts/job-time.js';
 import type { CopyTime, PhaseKnowledge, RankFacts } from '../../facts/rank-facts.js';
 import type { StepFacts } from '../../facts/step-facts.js';
+import { type StepTime, stepTime } from '../../facts/step-time.js';
 import type { TimeByClass } from '../../facts/time-class.js';
 import type { LogFacts } from '../../logs/log-facts.js';
 import { withInput } from '../../logs/sampled-input.js';
@@ -12,15 +13,15 @@ import type { TraceFacts } from '../../traces/trace-facts.js';
 import {
   baselineWith,
   correctCopies,
-  correctedStep,
   correctTime,
+  estimatedStep,
   hiddenWaits,
   ownStep,
   scaleTo,
 } from './correct-step.js';
 import { aboutDifference, differenceOf, directed, divideInside, type Unprofiled } from './join-log.js';
 
-/** One rank: its facts, and its step time without the profiler. */
+/** One rank: its facts, and its step without the profiler. */
 export type RankView = TraceView | LogView;
 
 export interface TraceView extends ViewOf<TraceFacts> {
@@ -28,8 +29,6 @@ export interface TraceView extends ViewOf<TraceFacts> {
   readonly rates: DeviceRates | null;
   /** Null when the trace cannot be replayed. */
   readonly baseline: Baseline | null;
-  /** The event log gives the division of the step, because the trace's steps are not like the others. Null: the trace does. */
-  readonly dividedBy: PhaseKnowledge | null;
   /** The same rank from its event log alone, to compare it with ranks that have no trace. Null: it has no log. */
   readonly log: LogView | null;
 }
@@ -41,36 +40,38 @@ export interface LogView extends ViewOf<LogFacts> {
 interface ViewOf<Facts extends RankFacts> {
   readonly rank: number;
   readonly facts: Facts;
-  /** Step time without the profiler, and how it divides into classes. */
-  readonly step: Ns;
+  readonly step: StepTime;
+  /** How `step.unprofiled` divides into classes. */
   readonly time: TimeByClass;
+  /** Where that division comes from. */
+  readonly divided: Division;
   /** Exposed copies, by direction. */
   readonly copies: CopyTime;
-  /** An event log measured `step`. False: it is estimated. */
-  readonly measuredUnprofiled: boolean;
-  /** The wall time of the whole process: `step` leaves out what lies outside training. Null: not recorded. */
+  /** Source line that makes batches in the training loop, if the input time comes from stack samples. Null: it does not. */
+  readonly inputLine: string | null;
+  /** The wall time of the whole process. Null: not recorded. */
   readonly job: JobTime | null;
   /** What the event log does not show. */
   readonly notes: readonly CheckResult[];
 }
 
-/** What the phases of an event log tell, where nothing tells more about how the step divides. Null: a trace does. */
-export const phasesOf = (view: RankView): PhaseKnowledge | null =>
-  view.facts.phases ?? (view.source === 'trace' && !view.facts.hasGpuWork ? view.dividedBy : null);
+/** A trace divides its own step, unless the steps of the event log are unlike those in the trace. */
+export interface Division {
+  readonly by: 'trace' | 'log';
+  /** The steps that the division is a mean over. */
+  readonly steps: StepFacts;
+  /** What the phases of the log can show. Null: a trace of the GPU shows more. */
+  readonly phases: PhaseKnowledge | null;
+}
 
-/** The line that makes the batches in the training loop, where stack samples say how long that takes. */
-export const inputLineOf = (view: RankView): string | null =>
-  view.source === 'log'
-    ? view.facts.phases.inputLine
-    : seesInput(view.facts)
-      ? null
-      : (view.log?.facts.phases.inputLine ?? null);
+/** The division of a trace's step by an event log. */
+export const dividedByLog = (facts: TraceFacts, log: LogView | null, phases: PhaseKnowledge): Division => ({
+  by: 'log',
+  steps: (log?.facts ?? facts).steps,
+  phases: facts.hasGpuWork ? null : phases,
+});
 
 const seesInput = ({ input }: TraceFacts) => input.inMain + input.inWorkers + input.inferred > 0;
-
-/** The steps that the division of the step is a mean over. */
-export const stepsOf = (view: RankView): StepFacts =>
-  view.source === 'trace' && view.dividedBy && view.log ? view.log.facts.steps : view.facts.steps;
 
 /** A log is recorded without the profiler: its step needs no correction. */
 export function viewLog(
@@ -78,23 +79,25 @@ export function viewLog(
   facts: LogFacts,
   { step, job, notes }: Pick<Unprofiled, 'step' | 'job' | 'notes'>,
 ): LogView {
+  const { steps, phases } = facts;
   return {
     source: 'log',
     rank,
     facts,
-    step,
+    step: stepTime(
+      { recorded: steps.recorded, recordedBy: 'events', unprofiled: step, unprofiledBy: 'events' },
+      job,
+    ),
     time: scaleTo(facts.time, step),
+    divided: { by: 'log', steps, phases },
     copies: facts.copies,
-    measuredUnprofiled: true,
+    inputLine: phases.inputLine,
     job,
     notes,
   };
 }
 
-/**
- * Takes the step without the profiler from an event log where there is one, else estimates it. `log`: the same rank from its
- * log alone.
- */
+/** Takes the step without the profiler from an event log, or estimates it. `log`: the same rank from its log alone. */
 export function viewTrace(
   rank: number,
   facts: TraceFacts,
@@ -105,10 +108,10 @@ export function viewTrace(
   const own = unprofiled && ownStep(facts, hidden);
   const difference = own && differenceOf(unprofiled!, own);
   const differs = difference !== null;
-  // A step that the trace does not show tells nothing about the cost of recording.
+  // A step that the trace does not show is no measure of what recording costs.
   const fitted = differs ? null : unprofiled;
   const baseline = facts.detail?.plan ? baselineWith(facts, facts.detail.plan, fitted, hidden) : null;
-  const estimated = ns(correctedStep(facts, baseline));
+  const estimated = ns(estimatedStep(facts, baseline));
   const step = unprofiled?.step ?? estimated;
   const inside = correctTime(facts, baseline, fitted ? step : estimated, fitted?.time ?? null, hidden);
   const divided = differs
@@ -121,19 +124,30 @@ export function viewTrace(
   const input = unprofiled?.knowledge.inputLine && !seesInput(facts) && !differs ? unprofiled : null;
   const time = input ? withInput(divided, step, share(input.time.idle_data / input.step)) : divided;
   const copies = correctCopies(facts, baseline);
+  const job = unprofiled?.job ?? null;
   return {
     source: 'trace',
     rank,
     facts,
     baseline,
-    step,
-    measuredUnprofiled: unprofiled !== null,
-    job: unprofiled?.job ?? null,
+    step: stepTime(
+      {
+        recorded: facts.steps.recorded,
+        recordedBy: facts.hasGpuWork ? 'gpu-timeline' : 'host',
+        unprofiled: step,
+        unprofiledBy: unprofiled ? 'events' : baseline?.faithful ? 'replay' : 'estimate',
+      },
+      job,
+    ),
+    job,
     notes: unprofiled ? [...unprofiled.notes, ...aboutDifference(unprofiled, own!, difference)] : [],
     rates: facts.device ? findDevice(facts.device.name, facts.device.totalMemory) : null,
     time,
+    divided: differs
+      ? dividedByLog(facts, log, unprofiled!.knowledge)
+      : { by: 'trace', steps: facts.steps, phases: null },
     copies: differs ? directed(time.copy, copies) : copies,
-    dividedBy: differs ? unprofiled!.knowledge : null,
+    inputLine: seesInput(facts) ? null : (log?.inputLine ?? null),
     log,
   };
 }

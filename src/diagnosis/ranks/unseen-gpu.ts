@@ -7,7 +7,7 @@ import type { RankView } from './rank-view.js';
  * it lists those of the machine whether it records them or not. Null: the job has none, or its work was recorded.
  */
 export function unseenGpu(view: RankView): 'launched' | 'listed' | null {
-  if (view.source === 'log' || view.facts.hasGpuWork || view.dividedBy) return null;
+  if (view.source === 'log' || view.divided.by === 'log' || view.facts.hasGpuWork) return null;
   const { detail, device } = view.facts;
   if (detail?.operators.some(({ name }) => startsGpuWork(name))) return 'launched';
   // Capture knows whether the job uses a GPU.

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { drawView } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
-import { ns } from '../../base/units.js';
+import { lasting } from '../../facts/step-time.js';
+
 import type { Bottleneck } from './bottleneck.js';
 import { decide } from './decide.js';
 import type { RankVerdict } from './judge.js';
@@ -60,7 +61,7 @@ describe('a decision', () => {
 
   it('is that of the rank with the longest step', () => {
     const slow = {
-      view: { ...view, step: ns(2 * view.step) },
+      view: { ...view, step: lasting(view.step, 2 * view.step.unprofiled) },
       verdict: verdict(0.8, { bottleneck: 'comms' }),
     };
     const [fast] = judged(0.9);

@@ -20,7 +20,7 @@ export interface Decision extends Omit<Verdict, 'sentence' | 'next'> {
   readonly addition?: string;
 }
 
-/** With less confidence the answer is "unknown" (docs/method.md, Verdict). */
+/** With less confidence the answer is "unknown" (docs/method/confidence.md). */
 export const SURE_ENOUGH = 0.5;
 
 /** A severe problem of the input costs this much: files of several runs, a rank twice, no GPU events. */
@@ -62,7 +62,9 @@ export function decide(
   severe: Pick<HealthProblem, 'code' | 'message'> | null,
 ): Decision {
   if (judged.length === 0) return severe ? { ...NO_EVIDENCE, doubts: [doubtOf(severe)] } : NO_EVIDENCE;
-  const { view, verdict } = judged.reduce((a, b) => (b.view.step > a.view.step ? b : a));
+  const { view, verdict } = judged.reduce((a, b) =>
+    b.view.step.unprofiled > a.view.step.unprofiled ? b : a,
+  );
   const confidence = roundConfidence(verdict.confidence - (severe ? SEVERE_COST : 0));
   const sure = confidence >= SURE_ENOUGH;
   const bottleneck = sure ? verdict.bottleneck : 'unknown';

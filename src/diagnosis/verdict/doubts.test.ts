@@ -5,6 +5,7 @@ import { PHASES } from '../../../test/helpers/logged-view.js';
 import { found } from '../../base/check.js';
 import { ns, share } from '../../base/units.js';
 import type { PhaseKnowledge } from '../../facts/rank-facts.js';
+import { lasting, type StepTime } from '../../facts/step-time.js';
 import type { LoaderQueue } from '../../traces/detail/loader-queue.js';
 import type { LogView, TraceView } from '../ranks/rank-view.js';
 import { applyDoubts, DOUBT_CHECKS, type DoubtId, MAY_BE_HIDDEN } from './doubts.js';
@@ -22,6 +23,7 @@ const VIEW = drawView(
   ),
 );
 const TRUSTED = judgmentOf(VIEW, 0);
+const MEASURED: StepTime = { ...VIEW.step, unprofiledBy: 'events' };
 
 const traced = (view: Partial<TraceView>, more: Partial<Judgment> = {}): Judgment => ({
   ...TRUSTED,
@@ -30,7 +32,7 @@ const traced = (view: Partial<TraceView>, more: Partial<Judgment> = {}): Judgmen
 });
 const withFacts = (facts: Partial<TraceView['facts']>) => traced({ facts: { ...VIEW.facts, ...facts } });
 const withSteps = (some: Partial<TraceView['facts']['steps']>) =>
-  withFacts({ steps: { ...VIEW.facts.steps, ...some } });
+  traced({ divided: { ...VIEW.divided, steps: { ...VIEW.facts.steps, ...some } } });
 const RUNS_EMPTY = { taken: 4, delivered: 1.5, deliveredUnasked: 1.5 };
 const BUSY = { ...TRUSTED.shares, gpu: share(0.9), data: share(0.01) };
 const withQueue = (queue: LoaderQueue) => withFacts({ input: { ...VIEW.facts.input, queue } });
@@ -38,9 +40,9 @@ const withQueue = (queue: LoaderQueue) => withFacts({ input: { ...VIEW.facts.inp
 const withHostBetween = (low: number, high: number, more: Partial<Judgment>) => {
   const baseline = {
     ...VIEW.baseline!,
-    corrected: ns(0),
-    correctedLow: ns(low * 1e6),
-    correctedHigh: ns(high * 1e6),
+    unprofiled: ns(0),
+    unprofiledLow: ns(low * 1e6),
+    unprofiledHigh: ns(high * 1e6),
   };
   return traced({ baseline }, more);
 };
@@ -60,13 +62,16 @@ const withCopies = (ms: number, name: string) => {
 };
 const logged = (best: Judgment['best'], phases: Partial<PhaseKnowledge>): Judgment => {
   const knowledge = { ...PHASES, ...phases };
-  const view = { ...VIEW, source: 'log', facts: { ...VIEW.facts, source: 'log', phases: knowledge } };
+  const facts = { ...VIEW.facts, source: 'log', phases: knowledge };
+  const divided = { by: 'log', steps: facts.steps, phases: knowledge };
+  const view = { ...VIEW, source: 'log', facts, divided };
   return { ...TRUSTED, best, view: view as unknown as LogView };
 };
 /** A log, so short that nothing else is wrong with it. */
 const shortRun = (count: number): Judgment => {
   const facts = { ...VIEW.facts, phases: null, steps: { ...VIEW.facts.steps, count } };
-  return { ...TRUSTED, view: { ...VIEW, source: 'log', facts } as unknown as LogView };
+  const divided = { by: 'log', steps: facts.steps, phases: null };
+  return { ...TRUSTED, view: { ...VIEW, source: 'log', facts, divided } as unknown as LogView };
 };
 
 /** What is left of a recording of a GPU job without the activity CUDA, and of one that lost all GPU work. */
@@ -79,7 +84,7 @@ const onlyHost = (drawing: string, best: Judgment['best'], header: Record<string
 
 const withNote = (code: string) => traced({ notes: found('warning', code, 1, '', '') });
 
-/** What a check says, by hand: docs/method.md, Verdict. */
+/** What a check says, by hand: docs/method/confidence.md. */
 const CASES: readonly (readonly [DoubtId, object, Judgment])[] = [
   ['unseen-gpu', { atMost: 0.4 }, onlyHost(WITHOUT_GPU, 'host')],
   ['unseen-gpu', { atMost: 0.4 }, onlyHost(WITHOUT_GPU, 'data')],
@@ -90,10 +95,7 @@ const CASES: readonly (readonly [DoubtId, object, Judgment])[] = [
   [
     'profiler-attached',
     { by: 0.15 },
-    traced(
-      { notes: found('warning', 'step-with-profiler', 1, '', ''), measuredUnprofiled: true },
-      { best: 'host' },
-    ),
+    traced({ notes: found('warning', 'step-with-profiler', 1, '', ''), step: MEASURED }, { best: 'host' }),
   ],
   ['trace-differs', { by: 0.2 }, withNote('trace-differs')],
   ['slowed-by-profiler', { by: 0.05 }, withNote('slowed-by-profiler')],
@@ -101,7 +103,7 @@ const CASES: readonly (readonly [DoubtId, object, Judgment])[] = [
   ['one-step', { by: 0.12, atMost: 0.75 }, withSteps({ count: 1 })],
   ['short-run', { atMost: 0.45 }, shortRun(2)],
   ['irregular-steps', { by: 0.1 }, withSteps({ irregular: true, count: 5 })],
-  ['empty-window', { by: 0.6 }, traced({ step: ns(9999) })],
+  ['empty-window', { by: 0.6 }, traced({ step: lasting(MEASURED, 9999) })],
   ['empty-window', { by: 0.6 }, onlyHost('host 1  ProfilerStep#1 0-100000', 'host', {})],
   ['emptying-queue', { atMost: 0.55 }, { ...withQueue(RUNS_EMPTY), shares: BUSY }],
   ['untold-copies', { atMost: 0.45 }, withCopies(60, 'Memcpy')],
@@ -169,7 +171,7 @@ describe('doubts', () => {
       'another answer, but measured without the profiler',
       {
         ...withHostBetween(0, 90, {}),
-        view: { ...withHostBetween(0, 90, {}).view, measuredUnprofiled: true } as TraceView,
+        view: { ...withHostBetween(0, 90, {}).view, step: MEASURED } as TraceView,
       },
     ],
   ])('has none: %s', (_, judgment) => expect(effectsOf(judgment)).toEqual([]));

@@ -1,6 +1,7 @@
 import { ns, share } from '../../base/units.js';
+import { isMeasured } from '../../facts/step-time.js';
 import { sumOfClasses } from '../../facts/time-class.js';
-import { phasesOf, type RankView, stepsOf } from '../ranks/rank-view.js';
+import type { RankView } from '../ranks/rank-view.js';
 import { unseenGpu } from '../ranks/unseen-gpu.js';
 import { emptyingQueue, mayHideSlowWorkers } from './prefetch-queue.js';
 import { bestClass, type Judgment, type Shares, sharesOf, type VerdictClass } from './shares.js';
@@ -30,7 +31,7 @@ const when = (condition: boolean, effect: Effect): Effect | null => (condition ?
 
 /** What an event log of a GPU job knows. Null for a trace, and for a log of a job without GPU. */
 const gpuLog = (view: RankView) => {
-  const phases = phasesOf(view);
+  const { phases } = view.divided;
   return phases && !phases.allHost ? phases : null;
 };
 const hasNote = ({ notes }: RankView, code: string) => notes.some((note) => note.code === code);
@@ -44,12 +45,12 @@ const SHORTEST_STEP_NS = 10_000;
 
 /** Not one operator and no GPU work, as in a window that the end of the job cut off. */
 const computesNothing = (view: RankView) =>
-  view.source === 'trace' && !view.dividedBy && !view.facts.hasGpuWork && view.facts.time.compute === 0;
+  view.divided.by === 'trace' && !view.facts.hasGpuWork && view.facts.time.compute === 0;
 
 /** A trace shows what happens inside each step. A log of fewer steps than this shows only their warm-up. */
 export const isShortRun = (view: RankView) => view.source === 'log' && view.facts.steps.count < 3;
 
-/** The checks, in the order in which their effects apply. The amounts are those of docs/method.md, Verdict. */
+/** The checks, in the order in which their effects apply. The amounts are those of docs/method/confidence.md. */
 export const DOUBT_CHECKS = [
   {
     id: 'unseen-gpu',
@@ -94,13 +95,13 @@ export const DOUBT_CHECKS = [
   {
     id: 'no-steps',
     text: 'the trace is not divided into steps',
-    check: ({ view }) => when(stepsOf(view).source === 'window', by(0.2)),
+    check: ({ view }) => when(view.divided.steps.source === 'window', by(0.2)),
   },
   {
     id: 'one-step',
     text: 'only one step could be measured',
     check: ({ view }) => {
-      const { source, count } = stepsOf(view);
+      const { source, count } = view.divided.steps;
       // Nothing shows that other steps are like it.
       return when(source !== 'window' && count < 2, { by: 0.12, atMost: 0.75 });
     },
@@ -114,7 +115,7 @@ export const DOUBT_CHECKS = [
     id: 'irregular-steps',
     text: 'step times vary a lot and few steps were recorded',
     check: ({ view }) => {
-      const { irregular, count } = stepsOf(view);
+      const { irregular, count } = view.divided.steps;
       return when(irregular && count > 1 && count < 6, by(0.1));
     },
   },
@@ -122,7 +123,10 @@ export const DOUBT_CHECKS = [
     id: 'empty-window',
     text: 'hardly anything happens in the recorded window',
     check: ({ view, best }) =>
-      when(!(view.step >= SHORTEST_STEP_NS) || (best === 'host' && computesNothing(view)), by(0.6)),
+      when(
+        !(view.step.unprofiled >= SHORTEST_STEP_NS) || (best === 'host' && computesNothing(view)),
+        by(0.6),
+      ),
   },
   {
     id: 'emptying-queue',
@@ -164,7 +168,7 @@ export const DOUBT_CHECKS = [
     id: 'log-shows-less',
     text: 'an event log shows less than a trace',
     check: ({ view, best }) => {
-      if (!phasesOf(view)) return null;
+      if (!view.divided.phases) return null;
       const log = gpuLog(view);
       if (!log || best === 'data' || best === 'comms') return by(0.1);
       if (best === 'host') return when(log.hostPaced === null, by(0.1));
@@ -231,19 +235,19 @@ function untoldCopies(view: RankView, shares: Shares): number {
   return Math.min(shares.gpu, (exposed / step) * (untold / total(inDevice)));
 }
 
-/** The answer that differs if the profiler cost as little, or as much, as it may have. Null: none does. */
+/** The verdict at the lowest or highest plausible profiler cost, if it differs. Null: it does not. */
 function answerAtOtherCost({ view, best, lateComputing }: Judgment): VerdictClass | null {
-  if (view.source === 'log' || !view.baseline || view.measuredUnprofiled || emptyingQueue(view)) return null;
-  const { corrected, correctedLow, correctedHigh, input } = view.baseline;
+  if (view.source === 'log' || !view.baseline || isMeasured(view.step) || emptyingQueue(view)) return null;
+  const { unprofiled, unprofiledLow, unprofiledHigh, input } = view.baseline;
   const answerAt = (step: number, inputTime: number) => {
-    const more = inputTime - input.corrected;
+    const more = inputTime - input.unprofiled;
     const time = {
       ...view.time,
       idle_data: ns(Math.max(0, view.time.idle_data + more)),
-      idle_host: ns(Math.max(0, view.time.idle_host + step - corrected - more)),
+      idle_host: ns(Math.max(0, view.time.idle_host + step - unprofiled - more)),
     };
     return bestClass(sharesOf(view, time), lateComputing);
   };
-  const answers = [answerAt(correctedLow, input.low), answerAt(correctedHigh, input.high)];
+  const answers = [answerAt(unprofiledLow, input.low), answerAt(unprofiledHigh, input.high)];
   return answers.find((answer) => answer !== best) ?? null;
 }

@@ -1,8 +1,8 @@
 import { largest } from '../../base/statistics.js';
 import { formatWholePercent, share } from '../../base/units.js';
 import { type JobPhase, type JobTime, recurring } from '../../facts/job-time.js';
+import { betweenSteps } from '../../facts/step-time.js';
 import type { RankView } from '../ranks/rank-view.js';
-import { wholeStep } from '../ranks/whole-step.js';
 import { type Decision, decide } from './decide.js';
 import { judge } from './judge.js';
 import { mainSentence } from './sentence.js';
@@ -38,7 +38,7 @@ const ROLLOUT = 'collecting data (the model called without gradients, and what r
 /** The rank that spends most outside its training steps: the others wait for it, if only one saves. */
 export function jobViewOf(views: readonly RankView[]): RankView | null {
   const known = views.filter((v) => v.job !== null);
-  const outside = (v: RankView) => wholeStep(v) - v.step;
+  const outside = (v: RankView) => betweenSteps(v.step);
   return known.length === 0 ? null : known.reduce((a, b) => (outside(b) > outside(a) ? b : a));
 }
 
@@ -73,10 +73,10 @@ function classesOf(view: RankView, own: readonly JobPhase[]): Record<VerdictClas
   const shares = sharesOf(view);
   const taken = own.reduce((sum, p) => sum + p.ns, 0) / (view.job?.steps || 1);
   return {
-    gpu: shares.gpu * view.step,
-    data: shares.data * view.step,
-    comms: shares.comms * view.step,
-    host: Math.max(0, (shares.host + shares.other) * view.step - taken),
+    gpu: shares.gpu * view.step.unprofiled,
+    data: shares.data * view.step.unprofiled,
+    comms: shares.comms * view.step.unprofiled,
+    host: Math.max(0, (shares.host + shares.other) * view.step.unprofiled - taken),
   };
 }
 

@@ -5,6 +5,7 @@ import { PHASES } from '../../../test/helpers/logged-view.js';
 import { ns } from '../../base/units.js';
 import type { PhaseKnowledge } from '../../facts/rank-facts.js';
 import type { StepFacts } from '../../facts/step-facts.js';
+import { lasting, type StepTime } from '../../facts/step-time.js';
 import { type TimeClass, totals } from '../../facts/time-class.js';
 import type { RankView, TraceView } from '../ranks/rank-view.js';
 import { judge } from './judge.js';
@@ -19,6 +20,7 @@ const drawn = drawView(
   { unprofiledMs: 100 },
 );
 type Parts = Partial<Record<TimeClass, number>>;
+const ESTIMATED: StepTime = { ...drawn.step, unprofiledBy: 'replay' };
 const NO_COPIES = { toDevice: ns(0), toHost: ns(0) };
 const divided = (time: Parts): TraceView => ({
   ...drawn,
@@ -125,7 +127,7 @@ describe('confidence', () => {
 
   const withSteps = (more: Partial<StepFacts>): RankView => {
     const view = divided(CLEAR);
-    return { ...view, facts: { ...view.facts, steps: { ...view.facts.steps, ...more } } };
+    return { ...view, divided: { ...view.divided, steps: { ...view.facts.steps, ...more } } };
   };
   const withInput = (
     more: Partial<TraceView>,
@@ -139,7 +141,7 @@ describe('confidence', () => {
     const input = { ...facts.input, inWorkers: workers, queue };
     return { ...view, facts: { ...facts, input, steps: { ...facts.steps, count } } };
   };
-  const estimated = { measuredUnprofiled: false, baseline: null };
+  const estimated = { step: ESTIMATED, baseline: null };
   const faithful = (is: boolean) => ({ ...divided(CLEAR), baseline: { ...drawn.baseline!, faithful: is } });
 
   it.each<[string, RankView, number]>([
@@ -151,9 +153,9 @@ describe('confidence', () => {
     ['steps that differ, and two of them', withSteps({ irregular: true, count: 2 }), 0.1],
     ['steps that differ, and five of them', withSteps({ irregular: true, count: 5 }), 0.1],
     ['steps that differ, and six of them', withSteps({ irregular: true, count: 6 }), 0],
-    ['a step of 9 µs', { ...divided(CLEAR), step: ns(9_000) }, 0.6],
-    ['a step of 11 µs', { ...divided(CLEAR), step: ns(11_000) }, 0],
-    ['a step that is no number', { ...divided(CLEAR), step: ns(Number.NaN) }, 0.6],
+    ['a step of 9 µs', { ...divided(CLEAR), step: lasting(drawn.step, 9_000) }, 0.6],
+    ['a step of 11 µs', { ...divided(CLEAR), step: lasting(drawn.step, 11_000) }, 0],
+    ['a step that is no number', { ...divided(CLEAR), step: lasting(drawn.step, Number.NaN) }, 0.6],
     ['seven steps with workers', withInput(estimated, 7), 0.22],
     ['seven steps with workers that keep up', withInput(estimated, 7, 1, 6), 0],
     ['seven steps with workers that hardly do', withInput(estimated, 7, 1, 5), 0.22],
@@ -173,10 +175,10 @@ describe('confidence', () => {
 describe('confidence where the cost of the profiler is estimated', () => {
   /** The step may be so many ms shorter or longer than estimated. */
   const within = (time: Parts, shorter: number, longer: number) => {
-    const corrected = ns(100e6);
-    const [correctedLow, correctedHigh] = [ns(corrected - shorter * 1e6), ns(corrected + longer * 1e6)];
-    const baseline = { ...drawn.baseline!, corrected, correctedLow, correctedHigh, faithful: true };
-    return judge({ ...divided(time), baseline, measuredUnprofiled: false });
+    const unprofiled = ns(100e6);
+    const [unprofiledLow, unprofiledHigh] = [ns(unprofiled - shorter * 1e6), ns(unprofiled + longer * 1e6)];
+    const baseline = { ...drawn.baseline!, unprofiled, unprofiledLow, unprofiledHigh, faithful: true };
+    return judge({ ...divided(time), baseline, step: ESTIMATED });
   };
 
   it('is 0.2 lower when another answer is within it', () => {
@@ -201,9 +203,11 @@ describe('confidence where the cost of the profiler is estimated', () => {
 describe('confidence from phases alone', () => {
   const fromPhases = (time: Parts, phases: Partial<PhaseKnowledge>) => {
     const view = divided(time);
-    // Only logs have phases, but of the rest of the facts nothing is asked here.
-    const facts = { ...view.facts, phases: { ...PHASES, ...phases } };
-    return judge({ ...view, facts } as unknown as RankView).confidence;
+    const known: PhaseKnowledge = { ...PHASES, ...phases };
+    // Only logs have phases, but nothing else in the facts matters here.
+    const facts = { ...view.facts, phases: known };
+    return judge({ ...view, facts, divided: { ...view.divided, phases: known } } as unknown as RankView)
+      .confidence;
   };
 
   it.each<[string, Parts, Partial<PhaseKnowledge>, number]>([

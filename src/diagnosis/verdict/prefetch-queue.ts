@@ -1,3 +1,4 @@
+import { isMeasured } from '../../facts/step-time.js';
 import type { LoaderQueue } from '../../traces/detail/loader-queue.js';
 import type { RankView } from '../ranks/rank-view.js';
 
@@ -18,13 +19,13 @@ const FEW_STEPS = 8;
  * it filled while the profiler started, and the job will wait once it is empty. Null: not so, or an event log knows better.
  */
 export function emptyingQueue(view: RankView): LoaderQueue | null {
-  const queue = view.source === 'trace' && !view.measuredUnprofiled ? view.facts.input.queue : null;
+  const queue = view.source === 'trace' && !isMeasured(view.step) ? view.facts.input.queue : null;
   return queue && queue.taken >= LEAST_TAKEN && queue.delivered < RUNS_EMPTY * queue.taken ? queue : null;
 }
 
 /** Whether a trace is too short to tell if its workers keep up. */
 export function mayHideSlowWorkers(view: RankView): boolean {
-  if (view.source === 'log' || view.measuredUnprofiled || view.facts.input.inWorkers === 0) return false;
+  if (view.source === 'log' || isMeasured(view.step) || view.facts.input.inWorkers === 0) return false;
   const { queue } = view.facts.input;
   const keepsUp = queue !== null && queue.delivered >= KEEPS_UP * queue.taken;
   return !keepsUp && view.facts.steps.count < FEW_STEPS;

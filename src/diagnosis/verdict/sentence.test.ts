@@ -15,12 +15,19 @@ const drawn = drawView(
   steps(8, 1000, 'host 1  ProfilerStep#1 0-1000 | cudaLaunchKernel 0-10 #1\ngpu 7  nvjet_tst_256 20-990 #1'),
 );
 type Parts = Partial<Record<TimeClass, number>>;
-type Changes = { facts?: object; time?: Parts; copies?: object; source?: 'log' };
-const viewWith = ({ facts = {}, time = {}, copies = drawn.copies, source }: Changes): RankView =>
+type Changes = { facts?: object; divided?: object; time?: Parts; copies?: object; source?: 'log' };
+const viewWith = ({
+  facts = {},
+  divided = {},
+  time = {},
+  copies = drawn.copies,
+  source,
+}: Changes): RankView =>
   ({
     ...drawn,
     ...(source ? { source } : {}),
     facts: { ...drawn.facts, ...facts },
+    divided: { ...drawn.divided, ...divided },
     time: totals((c) => ns(time[c] ?? 0)),
     copies,
   }) as unknown as RankView;
@@ -72,7 +79,7 @@ describe('the sentence', () => {
   });
 
   it('of phases says that they know less', () => {
-    const phases = (hostPaced: number | null) => ({ facts: { phases: { hostPaced } } });
+    const phases = (hostPaced: number | null) => ({ divided: { phases: { hostPaced } } });
     const plain = said('gpu');
     expect(new Set([plain, said('gpu', phases(null)), said('gpu', phases(0))]).size).toBe(3);
     expect(said('gpu', phases(null))).toContain('event log');
@@ -91,7 +98,7 @@ describe('the sentence', () => {
     const onCpu = { facts: { hasGpuWork: false } };
     for (const bottleneck of ['data', 'host', 'compute'] as const)
       expect(said(bottleneck, onCpu)).not.toMatch(/\bGPU\b/);
-    const fromPhases = { facts: { hasGpuWork: false, phases: { hostPaced: 0 } } };
+    const fromPhases = { facts: { hasGpuWork: false }, divided: { phases: { hostPaced: 0 } } };
     expect(said('host', fromPhases)).not.toEqual(said('host', onCpu));
   });
 

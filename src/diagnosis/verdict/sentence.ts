@@ -1,7 +1,7 @@
 import { formatCount, formatWholePercent, type Share, share as shareOf } from '../../base/units.js';
 import { PROFILER_LEFT_ON } from '../../facts/note-codes.js';
-import { phasesOf, type RankView } from '../ranks/rank-view.js';
-import { wholeStep } from '../ranks/whole-step.js';
+import { betweenSteps } from '../../facts/step-time.js';
+import type { RankView } from '../ranks/rank-view.js';
 import type { Decision } from './decide.js';
 import { type DoubtId, isShortRun } from './doubts.js';
 import { emptyingQueue } from './prefetch-queue.js';
@@ -40,7 +40,7 @@ type Named = Exclude<Decision['bottleneck'], 'unknown'>;
 
 function namedPart(bottleneck: Named, shares: Shares, view: RankView): string {
   const { hasGpuWork } = view.facts;
-  const phases = phasesOf(view);
+  const phases = view.divided.phases;
   const waiter = hasGpuWork ? 'the GPU' : 'the job';
   const part = (of: keyof typeof shares) => `${formatWholePercent(shares[of])} of every ${stepOf(view)}`;
   switch (bottleneck) {
@@ -70,7 +70,7 @@ function namedPart(bottleneck: Named, shares: Shares, view: RankView): string {
 
 /** The reported step has what lies between training steps too, and the shares of a verdict do not. */
 const stepOf = (view: RankView) =>
-  wholeStep(view) - view.step >= SHOWN * view.step ? 'training step' : 'step';
+  betweenSteps(view.step) >= SHOWN * view.step.unprofiled ? 'training step' : 'step';
 /** Less is not shown in the step either. */
 const SHOWN = 0.005;
 

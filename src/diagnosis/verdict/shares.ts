@@ -25,13 +25,13 @@ export interface Judgment {
   readonly lateComputing: number;
 }
 
-/** The GPU is the bottleneck when it computes for this share of the step (docs/method.md, Verdict). */
+/** The GPU is the bottleneck when it computes for this share of the step (docs/method/verdict.md). */
 export const BUSY = 0.85;
-/** A smaller share is never named (docs/method.md, Verdict; XProf and the TensorBoard plugin use 5–20%). */
+/** A smaller share is never named (docs/method/verdict.md; XProf and the TensorBoard plugin use 5–20%). */
 export const MIN_NAMED = 0.1;
 /** A wait must take at least this part of the GPU's computing time to be named instead of it. */
 const BESIDE_GPU = 0.25;
-/** A runner-up within this factor is named too (docs/method.md, Verdict). */
+/** A runner-up within this factor is named too (docs/method/verdict.md). */
 const CLOSE = 1.5;
 
 export function sharesOf(view: RankView, time = view.time): Shares {

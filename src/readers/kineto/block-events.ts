@@ -1,8 +1,8 @@
 import { OFFSET_EVERY, type TraceData } from '../../model/trace-data.js';
 import { parseEvent } from '../common/json-event.js';
 import type { JsonObject } from '../common/json-object.js';
-import { JsScanner } from './js-scanner.js';
-import { NEED_MORE, nestedEnd, SENTINEL, SENTINELS } from './js-text.js';
+import { NEED_MORE, nestedEnd, SENTINEL, SENTINELS } from './json-text.js';
+import { PlainScanner } from './plain-scanner.js';
 import { brokenEventExtent, repairEvent } from './repair.js';
 
 /** The position of OFFSET_EVERY rows in the decoded file. */
@@ -31,7 +31,7 @@ export function blocksOf(data: TraceData, rows: readonly number[]): readonly Eve
  */
 export function eventsOfBlock(block: EventBlock, bytes: Uint8Array): Map<number, JsonObject> {
   const found = new Map<number, JsonObject>();
-  const scanner = new JsScanner();
+  const scanner = new PlainScanner();
   let rows = 0;
   for (const text of splitEvents(bytes)) {
     if (!scanner.scanRepaired(text, 0)) continue;

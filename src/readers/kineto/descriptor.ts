@@ -5,7 +5,7 @@ import { TraceBuilder } from '../common/trace-rows/builder.js';
 import { CUT_FIELD, parseHeader } from '../common/trace-rows/header.js';
 import { noteTables } from '../common/trace-rows/note-tables.js';
 import { TraceDocument } from './document.js';
-import { JsScanner } from './js-scanner.js';
+import { PlainScanner } from './plain-scanner.js';
 import type { EventScanner } from './scanner.js';
 import { WasmScanner } from './wasm-scanner.js';
 
@@ -18,7 +18,7 @@ export const kinetoReader: ReaderDescriptor = {
     const fast = WasmScanner.create();
     return fast
       ? new KinetoReader(options, fast)
-      : new KinetoReader(options, new JsScanner(), [SLOW_SCANNER]);
+      : new KinetoReader(options, new PlainScanner(), [SLOW_SCANNER]);
   },
 };
 

@@ -4,8 +4,8 @@ import { asObject, type JsonObject, parseJson } from '../common/json-object.js';
 import { latin1 } from '../common/text.js';
 import type { Batch, ScannerTables } from '../common/trace-rows/batch.js';
 import { TraceDocument } from './document.js';
-import { JsScanner } from './js-scanner.js';
-import { NEED_MORE, nestedEnd, SENTINEL, SENTINELS, skipSpace } from './js-text.js';
+import { NEED_MORE, nestedEnd, SENTINEL, SENTINELS, skipSpace } from './json-text.js';
+import { PlainScanner } from './plain-scanner.js';
 import { type EventScanner, SCAN } from './scanner.js';
 
 /** One event of a trace as it is written. */
@@ -50,7 +50,7 @@ const LONG_EVENT = 64 << 10;
 
 class RawScanner implements EventScanner {
   readonly #onEvent: (event: RawEvent) => void;
-  readonly #empty: Batch = new JsScanner().finishBatch();
+  readonly #empty: Batch = new PlainScanner().finishBatch();
   #memory = new Uint8Array(SENTINELS);
   buffer: Uint8Array = this.#memory.subarray(0, 0);
   position = 0;

@@ -26,7 +26,7 @@ describe('exposed collectives', () => {
   });
 
   it('are named with what hiding them brings where all ranks were replayed', () => {
-    const across = { late: [], step: ns(20e6), steps: 8, links: [], overlap: ns(7.5e6) };
+    const across = { late: [], steps: 8, links: [], overlap: ns(7.5e6) };
     expect(JSON.stringify(check(rule, view, { across }))).toContain('the step gets 7.50 ms shorter');
   });
 
@@ -34,7 +34,7 @@ describe('exposed collectives', () => {
     const { comms_transfer, idle_comms } = view.time;
     const waiting = { ...view.time, comms_transfer: ns(0), idle_comms: ns(0) };
     const waits = { ...view, time: { ...waiting, comms_wait: ns(comms_transfer + idle_comms) } };
-    const across = { step: ns(20e6), steps: 8, links: [], overlap: null };
+    const across = { steps: 8, links: [], overlap: null };
     const someone = { ranks: [1] } as unknown as LateRanks;
     expect(check(rule, waits, { across: { ...across, late: [someone] } })).toEqual({
       silent: expect.stringMatching(/all but waiting for a late rank is 0/),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { drawView, expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
-import { ns } from '../../base/units.js';
+
 import type { LogView } from '../../diagnosis/ranks/rank-view.js';
 import { totals } from '../../facts/time-class.js';
 import { rule } from './host-sync.js';
@@ -143,9 +143,9 @@ describe('a metrics phase in an event log', () => {
     ({
       source: 'log',
       rank: 0,
-      step: ns(20e6),
+      step: { unprofiled: 20e6 },
       time: totals((c) => (c === 'idle_sync' ? metrics : 0)),
-    }) as LogView;
+    }) as unknown as LogView;
 
   it('is named from 3% of the step on', () => {
     const found = fires(rule, log(1e6), { ...EXPECTED, id: 'metrics-in-step', unit: 'ms/step' });

@@ -49,7 +49,7 @@ export const rule: AnyRule = {
     if (!isWorthwhile(price)) return silent('no read of a GPU value holds up the step');
     const ofScaler = scalerReads(view);
     const mostlyScaler = ofScaler > count / 2;
-    const text = `${wordsFor(waits)} per step${mostlyScaler ? `, ${Math.round(ofScaler) < Math.round(count) ? 'most' : 'all'} in scaler.step()` : ''}; without them the step is ${formatMs(ns(view.step - price.after))} shorter`;
+    const text = `${wordsFor(waits)} per step${mostlyScaler ? `, ${Math.round(ofScaler) < Math.round(count) ? 'most' : 'all'} in scaler.step()` : ''}; without them the step is ${formatMs(ns(view.step.unprofiled - price.after))} shorter`;
     return found({
       id: 'host-sync',
       title: mostlyScaler

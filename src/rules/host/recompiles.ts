@@ -90,13 +90,13 @@ function gaveUp(
 
 function checkTrace(view: TraceView): RuleResult {
   if (!view.facts.hasGpuWork) return silent('no GPU work: long operators compute');
-  if (view.time.idle_compile >= COMPILING.value * view.step)
+  if (view.time.idle_compile >= COMPILING.value * view.step.unprofiled)
     return view.job && recurring(view.job).some((p) => p.name === 'compile')
       ? silent('compile-time tells of it, from all steps')
       : found(compilesInSteps(view));
   const builders = plansBuilt(view);
   const perStep = ns(builders.reduce((sum, o) => sum + beyondUsual(o), 0) / (view.facts.detail?.steps ?? 1));
-  if (perStep >= PLANS.value * view.step) return found(buildsPlans(view, perStep, builders[0]!));
+  if (perStep >= PLANS.value * view.step.unprofiled) return found(buildsPlans(view, perStep, builders[0]!));
   if (fallsBackToEager(view)) return found(runsEagerly(view));
   return silent('nothing is compiled or built inside the steps');
 }
@@ -111,7 +111,7 @@ function compilesInSteps(view: TraceView): RankFinding {
     confidence: 0.85,
     addresses: 'host',
     evidence: [timeEvidence(view, time, text)],
-    price: priceOf(view, (plan) => withoutCompiling(plan, time > MOSTLY_COMPILES * view.step)),
+    price: priceOf(view, (plan) => withoutCompiling(plan, time > MOSTLY_COMPILES * view.step.unprofiled)),
   };
 }
 

@@ -43,7 +43,7 @@ export const rule: TraceRule = {
   check(view) {
     const typical = medianKernel(view);
     if (typical === null) return silent('launches were not recorded');
-    const busy = share(view.time.compute / view.step);
+    const busy = share(view.time.compute / view.step.unprofiled);
     if (busy > BUSY.value || idleForLaunches(view) < IDLE.value)
       return silent(`the GPU computes ${formatPercent(busy)} of the step`);
     if (toUs(typical) > SHORT_KERNEL.value)

@@ -57,7 +57,7 @@ export const rule: AnyRule = {
     const waiting = waits.filter((w) => w > QUIET * worst).length;
     if (waiting > waits.length / 2) return silent('most steps wait, not every few');
     const keepsUp = keepUp(input?.queue ?? null, loader ?? null);
-    const isSlow = view.time.idle_data > RATE_LIMITED.value * view.step;
+    const isSlow = view.time.idle_data > RATE_LIMITED.value * view.step.unprofiled;
     if (keepsUp === false || (keepsUp === null && isSlow))
       return silent('the loader is too slow on average: a deeper queue cannot help');
     const restarting = input ? input.restarts.reduce((sum, r) => sum + r.dur, 0) : 0;
@@ -109,7 +109,7 @@ function priceOfCycle(view: RankView, waits: readonly number[], starts: readonly
   const gain = (level: Level) => period / Math.max(period - waiting * (1 - LEFT[level]), period / MOST_GAIN);
   return {
     speedup: { low: gain('low'), likely: gain('likely'), high: gain('high') },
-    after: ns(view.step / gain('likely')),
+    after: ns(view.step.unprofiled / gain('likely')),
     edit: null,
     floor: ns(0),
   };

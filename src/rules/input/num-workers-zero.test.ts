@@ -47,11 +47,7 @@ describe('num_workers=0', () => {
   });
 
   it('names the line that makes the batches, where stack samples found it', () => {
-    const { facts, ...rest } = logView;
-    const view = {
-      ...rest,
-      facts: { ...facts, phases: { ...facts.phases, inputLine: 'train.py:12 (yield x)' } },
-    };
+    const view = { ...logView, inputLine: 'train.py:12 (yield x)' };
     const found = fires(rule, view, { ...EXPECTED, id: 'input-on-training-thread', placed: false });
     expect(found.evidence[0]!.text).toMatch(
       /^stack samples: 90\.0 ms per step .* in train\.py:12 \(yield x\)$/,

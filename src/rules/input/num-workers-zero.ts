@@ -1,6 +1,6 @@
 import { mean } from '../../base/statistics.js';
 import { formatCount, formatMs, formatWholePercent, fromMs, ms, ns, share } from '../../base/units.js';
-import { inputLineOf, type LogView, type RankView } from '../../diagnosis/ranks/rank-view.js';
+import type { LogView, RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { CapturedRank } from '../../diagnosis/run-facts.js';
 import { dropInputWaits } from '../../replay/edits.js';
 import { atInputWait, percentOfStep, timeEvidence } from '../kit/evidence.js';
@@ -56,7 +56,7 @@ export const rule: AnyRule = {
   },
   check(view, run) {
     const captured = run.captured.get(view.rank);
-    const madeIn = inputLineOf(view);
+    const madeIn = view.inputLine;
     if (madeIn !== null) return madeInLoop(view, madeIn, captured);
     if (view.source === 'log') return fromPhases(view, captured);
     const { input, steps, hasGpuWork } = view.facts;
@@ -75,7 +75,7 @@ export const rule: AnyRule = {
       : 'from the start of a step to the copy of its batch';
     const idle = hasGpuWork ? `${formatMs(exposed)} of it with the GPU idle` : 'while nothing computes';
     const text = `${where}: ${formatMs(ns(fetch))} per step on the training thread, ${idle} (${percentOfStep(view, exposed)} of the step, over ${formatCount(steps.count, 'step')})${whatItDoes(captured)}`;
-    const plan = planWorkers(fetch, view.step - exposed, captured);
+    const plan = planWorkers(fetch, view.step.unprofiled - exposed, captured);
     return found({
       id: marked ? 'num-workers-zero' : 'input-on-training-thread',
       title: marked
@@ -145,16 +145,16 @@ function madeInLoop(view: RankView, line: string, captured: CapturedRank | undef
   if (fed) return fed;
   const exposed = view.time.idle_data;
   const text = `stack samples: ${formatMs(exposed)} per step (${percentOfStep(view, exposed)}) to make the next batch, mostly in ${line}`;
-  const plan = planWorkers(exposed, view.step - exposed, captured);
+  const plan = planWorkers(exposed, view.step.unprofiled - exposed, captured);
   return found({
     id: 'input-on-training-thread',
     title: 'each batch is made on the training thread before the step',
     confidence: 0.8,
     addresses: 'data',
     evidence: [timeEvidence(view, exposed, text)],
-    price: priceFromLog(view, (level) => Math.max(view.step - exposed, plan.floor(level))),
+    price: priceFromLog(view, (level) => Math.max(view.step.unprofiled - exposed, plan.floor(level))),
     fix: {
-      text: `Make batches in worker processes: put that code into a Dataset or an IterableDataset and read it through a DataLoader. An IterableDataset must split its data by worker (get_worker_info). At best, with no wait left, a step takes ${formatMs(ns(view.step - exposed))}.`,
+      text: `Make batches in worker processes: put that code into a Dataset or an IterableDataset and read it through a DataLoader. An IterableDataset must split its data by worker (get_worker_info). At best, with no wait left, a step takes ${formatMs(ns(view.step.unprofiled - exposed))}.`,
       code: loaderCode(
         { num_workers: plan.workers, persistent_workers: true, pin_memory: view.facts.hasGpuWork },
         null,
@@ -183,21 +183,21 @@ function fromPhases(view: LogView, captured: CapturedRank | undefined): RuleResu
       evidence,
       price: null,
       fix: {
-        text: `If num_workers is 0, raise it. If there are workers, see whether they are CPU- or IO-bound (whyslow rules slow-workers). A trace tells which. At best, with no wait left, a step takes ${formatMs(ns(view.step - exposed))}.`,
+        text: `If num_workers is 0, raise it. If there are workers, see whether they are CPU- or IO-bound (whyslow rules slow-workers). A trace tells which. At best, with no wait left, a step takes ${formatMs(ns(view.step.unprofiled - exposed))}.`,
         code: view.facts.hasGpuWork
           ? rule.info.fix.code
           : loaderCode({ num_workers: 2, persistent_workers: true }, null),
       },
     });
   const fetch = Math.max(exposed, fromMs(ms(loader.fetchMs ?? 0)));
-  const plan = planWorkers(fetch, view.step - exposed, captured);
+  const plan = planWorkers(fetch, view.step.unprofiled - exposed, captured);
   return found({
     id: 'num-workers-zero',
     title: 'num_workers=0 loads every batch on the training thread',
     confidence: 0.95,
     addresses: 'data',
     evidence,
-    price: priceFromLog(view, (level) => Math.max(view.step - exposed, plan.floor(level))),
+    price: priceFromLog(view, (level) => Math.max(view.step.unprofiled - exposed, plan.floor(level))),
     fix: fixOf(view, captured, plan),
     ...riskOf(plan, captured),
   });

@@ -64,7 +64,7 @@ export const rule: AnyRule = {
     const all = workTime(view, isCopyToDevice);
     if (all.count === 0) return silent('nothing is copied to the device in a step');
     // Without the device's rates a faster copy cannot be priced, but the exposed time can still be named.
-    if (view.rates === null && pageable.ns >= EXPOSED.value * view.step)
+    if (view.rates === null && pageable.ns >= EXPOSED.value * view.step.unprofiled)
       return pageableCopy(view, pageable.ns, null);
     const price = priceOf(view, pinAndOverlap(view));
     if (!isWorthwhile(price))

@@ -92,7 +92,7 @@ function waitText(view: RankView): string {
   const amount = `${idle} ${formatMs(exposed)} per step (${percentOfStep(view, exposed)})`;
   if (view.source === 'log') return `data_wait: ${amount}`;
   const { timePerStep } = view.facts;
-  const waiting = timePerStep.filter((t) => t.idle_data > WAITS * view.step).length;
+  const waiting = timePerStep.filter((t) => t.idle_data > WAITS * view.step.unprofiled).length;
   const where =
     waiting > 0
       ? `${waiting} of ${timePerStep.length} steps wait`

@@ -1,6 +1,5 @@
 import { share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
-import { wholeStep } from '../../diagnosis/ranks/whole-step.js';
 import { outsidePerStep } from '../../facts/job-time.js';
 import { checkJobPhase, inWordsOf, LEAST_PHASE } from '../kit/job-phase.js';
 import { type AnyRule, silent, threshold } from '../kit/rule.js';
@@ -34,7 +33,7 @@ export const rule: AnyRule = {
   check: (view, run) => {
     const has = (name: string) => view.job?.phases.some((p) => p.name === name && !p.own) ?? false;
     if (has('inference') && !has('evaluation'))
-      return outsidePerStep(view.job!, 'inference') < LEAST_UNKNOWN.value * wholeStep(view)
+      return outsidePerStep(view.job!, 'inference') < LEAST_UNKNOWN.value * view.step.whole
         ? silent('the model is called without gradients for a small part of the time')
         : withoutEval(view);
     return checkJobPhase(view, 'evaluation', 'evaluation', {

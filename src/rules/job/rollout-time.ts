@@ -1,5 +1,4 @@
 import { formatMs, formatWholePercent, ns, share } from '../../base/units.js';
-import { wholeStep } from '../../diagnosis/ranks/whole-step.js';
 import { jobCause } from '../../diagnosis/verdict/job-phase.js';
 import { timeEvidence } from '../kit/evidence.js';
 import { coresOf } from '../kit/loader.js';
@@ -48,7 +47,7 @@ export const rule: AnyRule = {
     if (phase.name === ROLLOUT && view.job.iteration?.rollout !== true)
       return silent('the model is called without gradients, but not to collect data for several updates');
     const perStep = ns(phase.ns / view.job.steps);
-    const part = share(perStep / wholeStep(view));
+    const part = share(perStep / view.step.whole);
     if (part < LEAST_ROLLOUT.value) return silent(`rollouts are ${formatWholePercent(part)} of the loop`);
     return found({
       id: jobCause(phase.name),

@@ -83,7 +83,8 @@ function typesAfter(view: TraceView): Readonly<Record<Level, MatrixPrecision>> {
   const has = capabilitiesOf(view);
   const narrow = workTime(view, (k) => isMatrixWork(k) && isNarrow(k)).ns;
   // Autocast leaves double as it is, and takes float32 along.
-  if (has?.hasBf16 && narrow >= SHOWS_TYPE * view.step) return { low: 'tf32', likely: 'bf16', high: 'bf16' };
+  if (has?.hasBf16 && narrow >= SHOWS_TYPE * view.step.unprofiled)
+    return { low: 'tf32', likely: 'bf16', high: 'bf16' };
   return has?.hasTf32
     ? { low: 'tf32', likely: 'tf32', high: 'tf32' }
     : { low: 'fp32', likely: 'fp32', high: 'fp32' };

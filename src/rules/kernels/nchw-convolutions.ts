@@ -77,7 +77,8 @@ export const rule: TraceRule = {
     const price = threeD > 0 ? null : priceOfChannelsLast(view);
     if (copying > 0 && price && !isWorthwhile(price)) return silent(outweighed(copying, transposes));
     const norms = kernelTime(view, isSlowNorm);
-    const more = norms > NORMS * view.step ? `; 16-bit batch norms in NCHW take ${formatMs(norms)}` : '';
+    const more =
+      norms > NORMS * view.step.unprofiled ? `; 16-bit batch norms in NCHW take ${formatMs(norms)}` : '';
     const text = `nchwToNhwc/nhwcToNchw: ${formatMs(transposes)} per step (${percentOfStep(view, transposes)}), convolutions themselves ${formatMs(convolutions)}${more}`;
     return found({
       id: 'nchw-convolutions',

@@ -27,7 +27,7 @@ export const rule: TraceRule = {
     if ('silent' in fusing) return fusing;
     const { kernels, chains, price } = fusing;
     const text = `${kernels.count.toFixed(0)} elementwise, norm and copy kernels in ${chains.toFixed(0)} chains take ${formatMs(kernels.ns)} per step (${percentOfStep(view, kernels.ns)}), each reading and writing its whole tensor`;
-    const setPace = kernels.ns >= ELEMENTWISE.value * view.step;
+    const setPace = kernels.ns >= ELEMENTWISE.value * view.step.unprofiled;
     return found({
       id: 'unfused-elementwise',
       title: 'the GPU is busy reading and writing: elementwise kernels are not fused',

@@ -11,7 +11,7 @@ const UNKNOWN_GAIN = silent('the gain is not known, and this rule reports only g
 /** What a rule says about a rank, or a rule about the run about all of it. A finding counts if its gain is worth having, or if the rule says that it counts anyway. */
 export function askRule(rule: Rule, view: RankView | null, run: RunFacts): RuleResult {
   // Shares of no time are no shares.
-  if (view && !(view.step > 0)) return NOTHING_MEASURED;
+  if (view && !(view.step.unprofiled > 0)) return NOTHING_MEASURED;
   const result = checkView(rule, view, run);
   if ('silent' in result) return result;
   const findings = result.findings.filter((f) => counts(rule, f));

@@ -18,7 +18,7 @@ export function hasUnfusedAttention(view: TraceView): boolean {
     (k, roles) => isUnfused(roles) && (k.class === 'softmax' || has(roles, Role.softmax)),
   );
   const products = workTime(view, (k, roles) => isUnfused(roles) && isMatrixWork(k));
-  return all.ns >= UNFUSED.value * view.step && softmax.ns > SOFTMAX * all.ns && products.ns > 0;
+  return all.ns >= UNFUSED.value * view.step.unprofiled && softmax.ns > SOFTMAX * all.ns && products.ns > 0;
 }
 
 /** Leaves the products of unfused attention to the rule that fuses it. */

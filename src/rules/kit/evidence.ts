@@ -55,7 +55,8 @@ export const atInputWait = ({ facts }: TraceView, base: Evidence): Evidence =>
   atSpan(facts.input.longest, base);
 
 /** Time per step as a part of the step: `4.2%`. */
-export const percentOfStep = (view: RankView, time: Ns): string => formatPercent(share(time / view.step));
+export const percentOfStep = (view: RankView, time: Ns): string =>
+  formatPercent(share(time / view.step.unprofiled));
 
 /** Silent when time per step is less than a share of the step: `input waits are 2.1% of the step`. */
 export function silentBelow(
@@ -64,10 +65,10 @@ export function silentBelow(
   least: Threshold<Share>,
   subject: string,
 ): Silent | undefined {
-  if (time >= least.value * view.step) return undefined;
+  if (time >= least.value * view.step.unprofiled) return undefined;
   return silent(`${subject} ${percentOfStep(view, time)} of the step`);
 }
 
 /** What a fix wins back that spares both GPU and host time: GPU time if computing is most of the step. */
 export const gpuOrHost = ({ time, step }: RankView): 'gpu' | 'host' =>
-  time.compute > 0.5 * step ? 'gpu' : 'host';
+  time.compute > 0.5 * step.unprofiled ? 'gpu' : 'host';

@@ -69,7 +69,7 @@ export const priceOfFusing = perView((view): Fusing | Silent => {
   if (!plan) return silent('launches were not recorded');
   if (runsCompiled(view)) return silent('the model is already compiled');
   const idle = idleForLaunches(view);
-  const setPace = workTime(view, isSimple).ns >= ELEMENTWISE.value * view.step;
+  const setPace = workTime(view, isSimple).ns >= ELEMENTWISE.value * view.step.unprofiled;
   if (!setPace && idle >= IDLE.value)
     return silent(`the GPU waits for the host ${formatPercent(idle)} of the step`);
   const steps = plan.steps.length;

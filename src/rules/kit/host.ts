@@ -45,7 +45,7 @@ export const IDLE = threshold('idle for the host', share(0.15), 'of the step', '
 /** Share of the step in which the GPU is idle for launches. Pauses are left out: no launch would have filled them. */
 export function idleForLaunches({ facts, time, step }: TraceView): Share {
   const pauses = facts.detail ? facts.detail.pauses.total / facts.detail.steps : 0;
-  return share(Math.max(0, time.idle_host - pauses) / step);
+  return share(Math.max(0, time.idle_host - pauses) / step.unprofiled);
 }
 
 /** A call that copies to the host and does nothing else. */

@@ -9,7 +9,6 @@ import {
   toMs,
 } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
-import { wholeStep } from '../../diagnosis/ranks/whole-step.js';
 import type { CapturedRank } from '../../diagnosis/run-facts.js';
 import { jobCause } from '../../diagnosis/verdict/job-phase.js';
 import { outsidePerStep, recurring } from '../../facts/job-time.js';
@@ -64,7 +63,7 @@ export function checkJobPhase(
   if (!view.job) return silent('the wall time of the job was not recorded');
   const phase = recurring(view.job).find((p) => p.name === name);
   const perStep = outsidePerStep(view.job, name);
-  if (!phase || perStep < LEAST_PHASE.value * wholeStep(view)) {
+  if (!phase || perStep < LEAST_PHASE.value * view.step.whole) {
     const all = view.job.phases.find((p) => p.name === name && !p.own);
     if (!all) return silent(`no ${of} was seen`);
     const part = `${formatPercent(share(all.ns / view.job.wall))} of the job’s time`;
@@ -110,7 +109,7 @@ function howOften(count: number, steps: number): string {
 }
 
 function priceOf(view: RankView, perStep: number): Price {
-  const whole = wholeStep(view);
+  const whole = view.step.whole;
   const after = (left: number) => whole - perStep * (1 - left);
   const speedup = (left: number) => whole / Math.max(after(left), whole / 1000);
   return {

@@ -1,4 +1,4 @@
-import { formatCount, formatMs, type Ns, ns } from '../../base/units.js';
+import { formatCount, formatMs, ns } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { AcrossRanks } from '../../diagnosis/run-facts.js';
 import type { Bottleneck } from '../../diagnosis/verdict/bottleneck.js';
@@ -40,25 +40,23 @@ const WON_BACK = { low: 0.7, high: 1.2 } as const;
 /** A delay of almost the whole step is not a delay that can be priced. */
 const MOST_OF_STEP = 0.9;
 
-/** A gain below this share of the step is no reason to promise one. */
-const LEAST_GAIN = 0.01;
+/** A delay that surely costs less than this share of the step, and may cost more, is not priced. */
+const LEAST_DELAY = 0.01;
 
-/**
- * A step without the delay. `step`: of all ranks, as they were compared. Null: the delay may cost nothing, or it is almost the
- * whole step.
- */
-export function priceOfDelay(view: RankView, step: Ns, { cost, mayCost = cost }: LateRanks): Price | null {
-  if (!(cost < MOST_OF_STEP * step)) return null;
-  if (mayCost > cost && cost < LEAST_GAIN * step) return null;
-  const without = (delay: number) => step / (step - Math.min(delay, 0.95 * step));
+/** A step without the delay. Null: the delay may cost nothing, or it is almost the whole step. */
+export function priceOfDelay({ step }: RankView, { cost, mayCost = cost }: LateRanks): Price | null {
+  const { pace } = step;
+  if (pace === null || !(cost < MOST_OF_STEP * pace)) return null;
+  if (mayCost > cost && cost < LEAST_DELAY * pace) return null;
+  const without = (delay: number) => pace / (pace - Math.min(delay, 0.95 * pace));
   return {
     speedup: {
       low: without(WON_BACK.low * cost),
       likely: without(cost),
       high: without(WON_BACK.high * mayCost),
     },
-    // The view's step is without the profiler's cost, or that of other steps.
-    after: ns(view.step / without(cost)),
+    // Ranks are compared as recorded; this rank's step is without the profiler.
+    after: ns(step.unprofiled / without(cost)),
     edit: null,
     floor: ns(0),
   };

@@ -45,7 +45,7 @@ export function pausesOf(view: TraceView): Pauses | Silent {
   const once = inSteps === 1 && detail.steps >= SEVERAL_STEPS;
   const perStep = ns(total / detail.steps);
   // Of the step in which they were recorded: the step without the profiler may be shorter than its pauses.
-  const part = share(Math.min(1, perStep / view.facts.steps.profiled));
+  const part = share(Math.min(1, perStep / view.facts.steps.recorded));
   if (part < PAUSES.value) return silent(`pauses are ${formatPercent(part)} of the step`);
   const toHost = bytesToHost(view);
   const tensors = workTime(view, isCopyToHost).count;

@@ -1,6 +1,7 @@
 import { largest, smallest } from '../../base/statistics.js';
 import { ns } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
+import { isMeasured } from '../../facts/step-time.js';
 import { copyPlan } from '../../replay/plan.js';
 import { type Baseline, UNCERTAIN } from '../../replay/recording-cost.js';
 import { replaySteady } from '../../replay/steady.js';
@@ -12,7 +13,7 @@ export const LEAST_GAIN = 1.03;
 /** A step of almost no time is a fault of the recording, not a gain. */
 const MOST_GAIN = 1000;
 
-/** Two recordings of the same host-bound loop differ by this much (standard deviation, docs/method.md). */
+/** Two recordings of the same host-bound loop differ by this much (standard deviation, docs/method/recording-cost.md). */
 const HOST_VARIES = 1.1;
 /** Steps that wait for the GPU repeat within 1%. What the replay leaves out (caches, clocks) makes up the rest. */
 const GPU_VARIES = 0.04;
@@ -23,32 +24,32 @@ const GPU_VARIES = 0.04;
  */
 export function priceOf(view: RankView, edit: Edit, floor: (level: Level) => number = () => 0): Price | null {
   const baseline = view.source === 'trace' ? view.baseline : null;
-  if (!baseline?.faithful || !(baseline.corrected > 0)) return null;
+  if (!baseline?.faithful || !(baseline.unprofiled > 0)) return null;
   const { recording } = baseline;
   const outside = outsideOf(view, baseline);
-  const corrected = baseline.corrected + outside;
+  const before = baseline.unprofiled + outside;
   const after = (level: Level, slowdown = 1) => {
     const plan = copyPlan(baseline.plan);
     edit(plan, level);
     const step = replaySteady(plan, recording.likely, slowdown).step + outside;
-    return Math.max(step, floor(level), corrected / MOST_GAIN);
+    return Math.max(step, floor(level), before / MOST_GAIN);
   };
   const step = after('likely');
-  const likely = corrected / step;
+  const likely = before / step;
   const price = (low: number, high: number, least: number): Price => ({
     speedup: { low, likely, high },
-    after: ns(view.step / likely),
+    after: ns(view.step.unprofiled / likely),
     edit,
     floor: ns(least),
   });
   // The uncertainty of no gain is of no interest.
   if (likely < LEAST_GAIN) return price(likely, likely, 0);
   const slower = {
-    before: Math.log((stepOnSlowerHost(baseline) + outside) / corrected),
+    before: Math.log((stepOnSlowerHost(baseline) + outside) / before),
     after: Math.log(after('likely', HOST_VARIES) / step),
   };
-  const spread = spreadOf(slower, view.measuredUnprofiled ? 1 : UNCERTAIN);
-  const [worst, best] = [corrected / after('low'), corrected / after('high')];
+  const spread = spreadOf(slower, isMeasured(view.step) ? 1 : UNCERTAIN);
+  const [worst, best] = [before / after('low'), before / after('high')];
   const low = likely * Math.exp(-Math.hypot(spread, Math.log(likely / Math.min(likely, worst))));
   const high = likely * Math.exp(Math.hypot(spread, Math.log(Math.max(likely, best) / likely)));
   // Less than no gain only where the fix itself may cost something.
@@ -66,13 +67,13 @@ function stepOnSlowerHost(baseline: Baseline): number {
 }
 
 /** Time of a measured step that the trace does not have, and that no change of the recorded steps shortens. */
-export const outsideOf = ({ step, measuredUnprofiled }: RankView, { corrected }: Baseline) =>
-  measuredUnprofiled ? Math.max(0, step - corrected) : 0;
+export const outsideOf = ({ step }: RankView, { unprofiled }: Baseline) =>
+  isMeasured(step) ? Math.max(0, step.unprofiled - unprofiled) : 0;
 
 /** A step of the rank when a replay of its plan takes so long. ns. */
 export function stepWith(view: RankView, baseline: Baseline, replayed: number): number {
   const outside = outsideOf(view, baseline);
-  return (view.step * (replayed + outside)) / (baseline.corrected + outside);
+  return (view.step.unprofiled * (replayed + outside)) / (baseline.unprofiled + outside);
 }
 
 /**
@@ -90,12 +91,13 @@ function spreadOf(slower: { readonly before: number; readonly after: number }, c
  * without GPU: there a worker may take the core that computes.
  */
 export function priceFromLog(view: RankView, after: (level: Level) => number): Price | null {
-  if (!view.facts.hasGpuWork || !(view.step > 0)) return null;
-  const gain = (level: Level) => view.step / Math.max(after(level), view.step / MOST_GAIN);
+  if (!view.facts.hasGpuWork || !(view.step.unprofiled > 0)) return null;
+  const gain = (level: Level) =>
+    view.step.unprofiled / Math.max(after(level), view.step.unprofiled / MOST_GAIN);
   const all = [gain('low'), gain('likely'), gain('high')];
   return {
     speedup: { low: smallest(all), likely: gain('likely'), high: largest(all) },
-    after: ns(view.step / gain('likely')),
+    after: ns(view.step.unprofiled / gain('likely')),
     edit: null,
     floor: ns(0),
   };

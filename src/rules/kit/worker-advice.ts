@@ -63,8 +63,8 @@ export function adviceFor(
   if (limit === 'unknown' || now === 0 || cores === null) return null;
   const exposed = view.time.idle_data;
   // While steps wait, all workers are busy, so one of them needs this long for a batch.
-  const work = now * view.step;
-  const { workers } = planWorkers(work, view.step - exposed, captured, now);
+  const work = now * view.step.unprofiled;
+  const { workers } = planWorkers(work, view.step.unprofiled - exposed, captured, now);
   const instead = fasterWorkers(limit, hasGpu, sleepsOnTimer(sampled));
   if (limit === 'io' && workers <= now) return moreThanCores(now, cores, loader, instead);
   if (limit === 'cores' || workers <= now) {
@@ -82,7 +82,7 @@ export function adviceFor(
   const price =
     view.source === 'trace'
       ? priceOf(view, dropInputWaits, floor)
-      : priceFromLog(view, (level) => Math.max(view.step - exposed, floor(level)));
+      : priceFromLog(view, (level) => Math.max(view.step.unprofiled - exposed, floor(level)));
   return { fix: withoutDuplicates(fix, workers, loader), price, workers };
 }
 

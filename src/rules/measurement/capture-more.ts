@@ -38,7 +38,7 @@ export const rule: AnyRule = {
     check: 'It does not change the training, which runs about 1.5 times slower while it is recorded.',
     cost: 'free',
     risk: 'none',
-    thresholds: [threshold('confidence of a verdict', SURE_ENOUGH, '', 'docs/method.md, Verdict'), SURE],
+    thresholds: [threshold('confidence of a verdict', SURE_ENOUGH, '', 'docs/method/confidence.md'), SURE],
   },
   check(view, { verdict, job }) {
     const { steps } = view.facts;

@@ -58,7 +58,7 @@ function hotKernel(view: TraceView, { job }: RunFacts) {
   const hot = kernels.find((k) => k.source !== 'runtime');
   if (!hot || !detail) return silent('no kernels are known');
   const perStep = ns(hot.total / detail.steps);
-  const part = share(perStep / steps.profiled);
+  const part = share(perStep / steps.recorded);
   if (part < HOT.value) return silent(`the largest kernel takes ${formatPercent(part)} of the step`);
   if (TUNED.includes(hot.class)) return silent(`the largest kernel is a tuned one (${hot.class})`);
   const text = `${shortened(hot.name)}: ${formatMs(perStep)} per step (${formatPercent(part)}), ${Math.round(hot.count / detail.steps)} launches`;
@@ -78,7 +78,7 @@ function hotKernel(view: TraceView, { job }: RunFacts) {
 
 function unseenTime(view: TraceView, { job }: RunFacts) {
   const unseen = view.time.idle_other;
-  const part = share(unseen / view.step);
+  const part = share(unseen / view.step.unprofiled);
   if (part < UNSEEN.value) return silent('the trace explains where the host’s time goes');
   return found({
     id: 'unseen-time',

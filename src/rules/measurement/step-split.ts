@@ -19,12 +19,12 @@ export const rule: AnyRule = {
     cost: null,
     risk: 'none',
     thresholds: [
-      threshold('GPU-bound from', BUSY, 'of the step computing', 'docs/method.md, Verdict'),
+      threshold('GPU-bound from', BUSY, 'of the step computing', 'docs/method/verdict.md'),
       threshold(
         'worth naming from',
         MIN_NAMED,
         'of the step',
-        'docs/method.md, Verdict; XProf and TensorBoard plugin: 5–20%',
+        'docs/method/verdict.md; XProf and TensorBoard plugin: 5–20%',
       ),
     ],
   },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { drawView, runOf } from '../../../test/helpers/draw-run.js';
+import { atPace, drawView, runOf } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { ns, share } from '../../base/units.js';
 import type { LogView } from '../../diagnosis/ranks/rank-view.js';
@@ -9,7 +9,7 @@ import { rule } from './late-rank.js';
 const STEP = `
   host 1  ProfilerStep#1 0-50000 | cudaLaunchKernel 100-110 #1
   gpu 7   nvjet_tst_256 200-49000 #1`;
-const views = [0, 1].map((rank) => drawView(steps(4, 50000, STEP), { rank }));
+const views = [0, 1].map((rank) => atPace(drawView(steps(4, 50000, STEP), { rank }), 50));
 const late: LateRanks = {
   ranks: [1],
   pattern: 'persistent',
@@ -21,7 +21,7 @@ const late: LateRanks = {
 };
 const across = (found: readonly LateRanks[]) => ({
   ...runOf(views),
-  across: { late: found, step: ns(50e6), steps: 8, links: [], overlap: null },
+  across: { late: found, steps: 8, links: [], overlap: null },
 });
 
 describe('a late rank', () => {
@@ -70,7 +70,7 @@ describe('a late rank', () => {
     const price = priceOf(5e6)!;
     expect(price.speedup.likely).toBeCloseTo(50 / 45, 6);
     expect(price.speedup.high).toBeCloseTo(50 / 26, 6);
-    expect(views[1]!.step - price.after).toBeCloseTo(views[1]!.step / 10, 0);
+    expect(views[1]!.step.unprofiled - price.after).toBeCloseTo(views[1]!.step.unprofiled / 10, 0);
     expect(priceOf(0.4e6)).toBeNull();
   });
 

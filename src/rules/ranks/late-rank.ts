@@ -51,7 +51,7 @@ export const rule: AnyRule = {
         confidence: late.confidence,
         addresses: ADDRESSES[late.cause],
         evidence: [lateEvidence(view, late), ...clockEvidence(view, late)],
-        price: priceOfDelay(view, across.step, late),
+        price: priceOfDelay(view, late),
         ...(late.slowGpu ? SLOW_GPU : late.cause === 'link' ? SLOW_LINK : { fix: fixOf(late, run) }),
       })),
     );

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { drawView, fires, silence } from '../../../test/helpers/draw-run.js';
+import { atPace, drawView, fires, silence } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { ns } from '../../base/units.js';
 import type { LateRanks } from '../../run/lateness/late-ranks.js';
@@ -8,7 +8,7 @@ import { rule } from './rotating-imbalance.js';
 const STEP = `
   host 1  ProfilerStep#1 0-50000 | cudaLaunchKernel 100-110 #1
   gpu 7   nvjet_tst_256 200-49000 #1`;
-const ranks = [0, 1].map((rank) => drawView(steps(4, 50000, STEP), { rank }));
+const ranks = [0, 1].map((rank) => atPace(drawView(steps(4, 50000, STEP), { rank }), 50));
 const rotating: LateRanks = {
   ranks: [],
   pattern: 'rotating',
@@ -18,7 +18,7 @@ const rotating: LateRanks = {
   location: null,
   steps: [2, 3, 4],
 };
-const across = { late: [rotating], step: ns(50e6), steps: 8, links: [], overlap: null };
+const across = { late: [rotating], steps: 8, links: [], overlap: null };
 
 it('is reported once, by the first rank', () => {
   const expected = { id: 'rotating-imbalance', addresses: 'gpu', unit: 'ms/step', placed: false } as const;

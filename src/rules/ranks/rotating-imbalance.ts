@@ -34,7 +34,7 @@ export const rule: AnyRule = {
         confidence: late.confidence,
         addresses: ADDRESSES[late.cause],
         evidence: [lateEvidence(view, late)],
-        price: priceOfDelay(view, across.step, late),
+        price: priceOfDelay(view, late),
         fix: { text: rule.info.fix.text, code: `whyslow diagnose ${job.folder} --all` },
       })),
     );

@@ -19,7 +19,7 @@ const link = {
 it('names the group, its hosts and how slow it is', () => {
   const run = {
     ...runOf([view]),
-    across: { late: [], step: ns(50e6), steps: 8, links: [link], overlap: null },
+    across: { late: [], steps: 8, links: [link], overlap: null },
   };
   const result = rule.check(view, run);
   expect(result).toMatchObject({ findings: [{ id: 'slow-link-dp', addresses: 'comms' }] });

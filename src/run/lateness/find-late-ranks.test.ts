@@ -32,7 +32,7 @@ function tableOf(
     own,
     time,
     mayHide: own.map((o) => o.map(() => 0)),
-    step: ns(100e6),
+    recorded: ns(100e6),
     onlyInputKnown: false,
     fromLogs: false,
     inputCopies: Array.from({ length: ranks }, () => share(given.inputCopies ?? 0)),

@@ -59,7 +59,7 @@ function singleRanks(table: RankTable, spread: LatenessSpread): LateRanks[] {
       const cause = causeOf(table, [rank], found.steps);
       return [{ ...found, ranks: [rank], cause, cost: costOf(table, r), location: null, steps }];
     })
-    .filter((late) => late.cost >= leastCost(late.steps.length, table.steps.length) * table.step)
+    .filter((late) => late.cost >= leastCost(late.steps.length, table.steps.length) * table.recorded)
     .sort((a, b) => isSpike(a) - isSpike(b) || b.cost - a.cost);
 }
 
@@ -93,7 +93,7 @@ function causeOf(table: RankTable, late: readonly number[], steps: readonly numb
   });
   const most = excess.reduce((a, b) => (b.ns > a.ns ? b : a));
   if (table.onlyInputKnown && most.cause !== 'data') return 'unknown';
-  return most.ns > LEAST_EXCESS * table.step ? most.cause : 'unknown';
+  return most.ns > LEAST_EXCESS * table.recorded ? most.cause : 'unknown';
 }
 
 /** All ranks of one host, or at one coordinate of a mesh axis, are late together. */
@@ -160,7 +160,7 @@ function lateLocation(
   const inside = members.map((r) => means[r]!);
   const outside = means.filter((_, r) => !members.includes(r));
   // Each of its ranks must be later than every other rank.
-  if (smallest(inside) - largest(outside) < LATE_SHARE * table.step) return null;
+  if (smallest(inside) - largest(outside) < LATE_SHARE * table.recorded) return null;
   if (explainedShare(means, [...groups.values()]) < LEAST_EXPLAINED) return null;
   return {
     pattern,
@@ -202,7 +202,7 @@ function lateGroup(table: RankTable, { lateness, floor }: LatenessSpread): LateG
   const gapAfter = (count: number) => usual[order[count - 1]!]! - usual[order[count]!]!;
   let size = 1;
   for (let k = 2; k <= order.length / 2; k++) if (gapAfter(k) > gapAfter(size)) size = k;
-  if (size < 2 || gapAfter(size) < Math.max(LATE_SHARE * table.step, LATE_Z * floor)) return null;
+  if (size < 2 || gapAfter(size) < Math.max(LATE_SHARE * table.recorded, LATE_Z * floor)) return null;
   const [late, others] = [order.slice(0, size), order.slice(size)];
   const steps = [...table.steps.keys()].filter(
     (s) => smallest(late.map((r) => lateness[r]![s]!)) > largest(others.map((r) => lateness[r]![s]!)),
@@ -251,8 +251,8 @@ function rotation(table: RankTable, { lateness, inSteps }: LatenessSpread): Late
   });
   const loss = mean(steps.map((s) => s.loss));
   const late = steps.filter((s) => s.isLate);
-  const leastShare = loss >= LARGE_LOSS * table.step ? MOST_STEPS : NEARLY_ALL_STEPS;
-  if (loss < LATE_SHARE * table.step || late.length < leastShare * table.steps.length) return null;
+  const leastShare = loss >= LARGE_LOSS * table.recorded ? MOST_STEPS : NEARLY_ALL_STEPS;
+  if (loss < LATE_SHARE * table.recorded || late.length < leastShare * table.steps.length) return null;
   const lossOf = (r: number) => late.filter((s) => s.last === r).reduce((sum, s) => sum + s.loss, 0);
   const most = Math.min(table.ranks.length, table.steps.length);
   if (

@@ -139,7 +139,7 @@ export function lateByLinks(
     const exposed = mean(among(true, 'comms_transfer')) - median(among(false, 'comms_transfer'));
     const waited = median(among(false, 'comms_wait')) - mean(among(true, 'comms_wait'));
     const saved = ns(Math.min(saving, exposed));
-    if (!(saved >= LATE_SHARE * table.step) || waited < WAITED_FOR * saved) return [];
+    if (!(saved >= LATE_SHARE * table.recorded) || waited < WAITED_FOR * saved) return [];
     return [
       {
         ranks: [...ranks].sort((a, b) => a - b),

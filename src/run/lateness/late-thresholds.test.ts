@@ -21,7 +21,7 @@ function tableOf(late: readonly (readonly number[])[], more: Partial<RankTable> 
     steps: late[0]!.map((_, s) => s),
     own: late.map((ofRank) => Float64Array.from(ofRank, (ms) => 1e6 * (100 + ms))),
     time,
-    step: ns(100e6),
+    recorded: ns(100e6),
     clockError: 0,
     fromLogs: false,
     inputCopies: late.map(() => 0),

@@ -1,7 +1,7 @@
 import { largest, mean, median, robustDeviation } from '../../base/statistics.js';
 import type { RankTable } from '../table/rank-table.js';
 
-/** Thresholds that several ways of being late share. How they were tested: docs/method.md, Across ranks. */
+/** Thresholds that several ways of being late share. How they were tested: docs/method/late-ranks.md. */
 
 /** Robust z-score above which a rank stands out from the others (Iglewicz and Hoaglin 1993). */
 export const LATE_Z = 3.5;

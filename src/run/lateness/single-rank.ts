@@ -27,7 +27,7 @@ export function patternOf(table: RankTable, spread: LatenessSpread, r: number): 
   const found = standsOut(table, spread, r, late) ?? oftenLast(table, spread, r);
   if (found || late.length === 0) return found;
   const own = spread.lateness[r]!;
-  if (late.reduce((sum, s) => sum + own[s]!, 0) < LATE_SHARE * table.step) return null;
+  if (late.reduce((sum, s) => sum + own[s]!, 0) < LATE_SHARE * table.recorded) return null;
   if (isPeriodic(late))
     return { pattern: 'periodic', steps: late, confidence: Math.min(0.9, 0.6 + 0.1 * late.length) };
   // With one step in ten recorded, a machine that paused once in one of them would be charged for all: ask for two.
@@ -41,7 +41,7 @@ export function patternOf(table: RankTable, spread: LatenessSpread, r: number): 
 function lateSteps(table: RankTable, { lateness, inSteps }: LatenessSpread, r: number): number[] {
   return inSteps.flatMap(({ middle, deviation }, s) => {
     const own = lateness[r]![s]!;
-    return (own - middle) / deviation > LATE_Z && own >= LATE_SHARE * table.step ? [s] : [];
+    return (own - middle) / deviation > LATE_Z && own >= LATE_SHARE * table.recorded ? [s] : [];
   });
 }
 
@@ -54,7 +54,8 @@ function standsOut(
 ): SinglePattern | null {
   const steps = table.steps.length;
   const z = (means[r]! - ofMeans.middle) / ofMeans.deviation;
-  if (means[r]! < LATE_SHARE * table.step || !(z > LATE_Z) || late.length < MOST_STEPS * steps) return null;
+  if (means[r]! < LATE_SHARE * table.recorded || !(z > LATE_Z) || late.length < MOST_STEPS * steps)
+    return null;
   const certainty = steps >= 3 ? 1 - chanceOfLast(table, late.length) : 0.75;
   const confidence = Math.min(0.98, certainty * (0.7 + Math.min(0.28, 0.03 * (z - LATE_Z))));
   return { pattern: 'persistent', steps: late, confidence: roundConfidence(confidence) };
@@ -81,7 +82,7 @@ function oftenLast(table: RankTable, { lateness, inSteps }: LatenessSpread, r: n
   const chance = table.ranks.length === 2 ? 2 * signedRankTail(own) : chanceOfLast(table, last.length);
   const usual = median(own);
   const error = (MEDIAN_ERROR * robustDeviation(own)) / Math.sqrt(own.length);
-  if (chance > MAX_CHANCE || usual < LATE_SHARE * table.step || usual < LEAST_ERRORS * error) return null;
+  if (chance > MAX_CHANCE || usual < LATE_SHARE * table.recorded || usual < LEAST_ERRORS * error) return null;
   const confidence = Math.min(0.9, (1 - chance) * (0.7 + 0.02 * (usual / error)));
   return { pattern: 'persistent', steps: last, confidence: roundConfidence(confidence) };
 }

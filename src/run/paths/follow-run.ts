@@ -50,7 +50,7 @@ export function followRun(
   const meetings = new Meetings(collectives, matched, waits);
   const path = walkBack(chosen, meetings, (step) => lastIn(table, step));
   const timed = collectives.every((c) => c.timed);
-  const difference = Math.abs((path ? sumOfClasses(path.time) : 0) / table.step - 1);
+  const difference = Math.abs((path ? sumOfClasses(path.time) : 0) / table.recorded - 1);
   return {
     path: difference <= (timed ? MAX_DIFFERENCE : MAX_DIFFERENCE_IN_LOGS) ? path : null,
     // A log has when a rank began to wait for a collective, not when it started it, which may be long before.

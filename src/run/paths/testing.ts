@@ -124,7 +124,7 @@ function tableOf(ranks: readonly ReturnType<typeof drawRank>[]): RankTable {
     steps,
     own,
     mayHide: own.map((o) => o.map(() => 0)),
-    step,
+    recorded: step,
     time,
     fromLogs: false,
     onlyInputKnown: false,

@@ -54,7 +54,7 @@ export function prepareRun(
     return ns(sum / table.steps.length);
   };
   const unchanged = play(() => ({}));
-  const measured = table.step;
+  const measured = table.recorded;
   if (!(Math.abs(unchanged / measured - 1) <= FAITHFUL)) return null;
   const saved = (changed: number, from = unchanged) =>
     ns(Math.max(0, ((from - changed) * measured) / unchanged));
@@ -118,7 +118,7 @@ function factorsOf(table: RankTable, named: ReadonlySet<number>): (readonly Floa
     if (!named.has(rank)) return null;
     const own = table.time[r]!;
     const isLate = totals((c) =>
-      Number(OWN_CLASSES.includes(c) && excessOf(own, usual, c) > PART_OF_DELAY * table.step),
+      Number(OWN_CLASSES.includes(c) && excessOf(own, usual, c) > PART_OF_DELAY * table.recorded),
     );
     if (TIME_CLASSES.every((c) => isLate[c] === 0)) return null;
     return own.map((time, s) =>

@@ -41,7 +41,7 @@ export function buildTable(
     steps,
     own: rows.map((r) => r.own),
     mayHide: rows.map((r) => r.mayHide),
-    step: ns(mean(rows.map((r) => r.step))),
+    recorded: ns(mean(rows.map((r) => r.recorded))),
     time: rows.map((r) => r.time),
     fromLogs,
     onlyInputKnown: chosen.some((r) => r.facts.phases !== null && !tellsCauses(r.facts.phases)),
@@ -57,7 +57,7 @@ const inputShare = ({ copies, time }: RankFacts) =>
 const tellsCauses = ({ placed, allHost, hostPaced }: PhaseKnowledge) =>
   placed && (allHost || hostPaced !== null);
 
-/** A rank's own time and its time by class, in each step. `step`: its mean step time. */
+/** A rank's own time and its time by class, in each step. `recorded`: its mean step time. */
 function rowOf(facts: RankFacts, waits: ReadonlyMap<number, StepWait>, steps: readonly number[]) {
   const indexOf = new Map(facts.steps.indices.map((step, i) => [step, i]));
   const isOverlapKnown = !facts.phases || (facts.phases.placed && facts.collectives!.source !== 'phases');
@@ -72,7 +72,7 @@ function rowOf(facts: RankFacts, waits: ReadonlyMap<number, StepWait>, steps: re
     own: Float64Array.from(cells, (c) => c.own),
     mayHide: Float64Array.from(cells, (c) => c.mayHide),
     time: cells.map((c) => c.time),
-    step: mean(cells.map((c) => c.period)),
+    recorded: mean(cells.map((c) => c.period)),
   };
 }
 

@@ -23,8 +23,8 @@ export interface RankTable {
   readonly own: readonly Float64Array[];
   /** ns of own time behind which transfers may already have run, by rank and step. 0 where it is known when they began. */
   readonly mayHide: readonly Float64Array[];
-  /** Mean over ranks and steps. */
-  readonly step: Ns;
+  /** Mean recorded step over ranks and steps: `StepTime.recorded` of the run. */
+  readonly recorded: Ns;
   /** By rank and step. Waiting for other ranks is in `comms_wait` and in no other class. */
   readonly time: readonly (readonly TimeByClass[])[];
   /** All ranks are known from event logs. */

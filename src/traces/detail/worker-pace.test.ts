@@ -19,7 +19,7 @@ describe('steps that wait for workers', () => {
   const view = drawView(steps(4, 22_000, step(12)));
 
   it('are as long without the profiler: the host is faster, the wait longer', () => {
-    expect(ms(view.step)).toBeCloseTo(22, 1);
+    expect(ms(view.step.unprofiled)).toBeCloseTo(22, 1);
     expect(ms(view.time.idle_host)).toBeLessThan(7);
     expect(ms(view.time.idle_data)).toBeGreaterThan(15);
   });
@@ -32,7 +32,7 @@ describe('steps that wait for workers', () => {
   it('keep no pace where the log of the run has no waits', () => {
     const { baseline, facts } = drawView(steps(4, 22_000, step(12)), { unprofiledMs: 20 });
     // So the cost of recording is fitted to its step.
-    expect(ms(baseline!.corrected)).toBeCloseTo(20, 1);
+    expect(ms(baseline!.unprofiled)).toBeCloseTo(20, 1);
     expect(facts.detail!.plan!.pace).toBeCloseTo(22e6, -4);
   });
 });
@@ -61,7 +61,7 @@ describe('workers do not set the pace', () => {
 
 describe('batches made on the training thread', () => {
   const MAKES = 'enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__';
-  const stepOf = (inside: string) => ms(drawView(steps(4, 22_000, step(12, MAKES) + inside)).step);
+  const stepOf = (inside: string) => ms(drawView(steps(4, 22_000, step(12, MAKES) + inside)).step.unprofiled);
   const plain = stepOf('');
 
   it('in plain Python take as long without the profiler', () => {

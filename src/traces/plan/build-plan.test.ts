@@ -131,7 +131,7 @@ describe('a plan', () => {
     const plan = facts.detail!.plan!;
     expect(plan.begin).toBe(10_000);
     expect([...plan.streamBusyUntil]).toEqual([50_000]);
-    expect(stepOf(plan) * 1000).toBe(facts.steps.profiled);
+    expect(stepOf(plan) * 1000).toBe(facts.steps.recorded);
   });
 });
 

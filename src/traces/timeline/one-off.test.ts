@@ -24,7 +24,7 @@ describe('a step that takes far longer, once', () => {
       others: 9,
       without: { first: 6, last: 10 },
     });
-    expect(steps).toMatchObject({ first: 6, last: 10, irregular: false, profiled: 10e6 });
+    expect(steps).toMatchObject({ first: 6, last: 10, irregular: false, recorded: 10e6 });
     expect(time.idle_host).toBeCloseTo(2e6, -5);
     expect(detail!.pauses.count).toBe(0);
   });
@@ -32,7 +32,7 @@ describe('a step that takes far longer, once', () => {
   it('counts where steps were asked for', () => {
     const { oneOff, steps } = analyzeTrace(trace(SPIKE), { steps: { first: 1, last: 10 } })!;
     expect([oneOff, steps.count]).toEqual([null, 10]);
-    expect(steps.profiled).toBeCloseTo(19.8e6, -5);
+    expect(steps.recorded).toBeCloseTo(19.8e6, -5);
   });
 
   const load = (ms: number) =>

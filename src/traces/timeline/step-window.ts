@@ -15,7 +15,7 @@ export interface StepWindow {
   readonly bounds: readonly number[];
 }
 
-/** Longest step over median (docs/method.md, Which steps). */
+/** Longest step over median (docs/method/steps.md). */
 const IRREGULAR = 1.5;
 
 /** What is known about the first step besides its time. */

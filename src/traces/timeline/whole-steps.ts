@@ -1,6 +1,6 @@
 import { largest, smallest } from '../../base/statistics.js';
 
-/** The queue drains after the last step, but a step that lacks a fifth of the GPU work was cut (docs/method.md, Which steps). */
+/** The queue drains after the last step, but a step that lacks a fifth of the GPU work was cut (docs/method/steps.md). */
 const WHOLE_STEP = 0.8;
 
 /**

@@ -36,7 +36,7 @@ describe.each(KINDS)('%s', (parallelism) => {
       expect(trace.links).toMatchObject({ workWithoutLaunch: 0, launchesWithoutWork: 0 });
       const facts = analyzeTrace(trace, { steps: null })!;
       expect(facts.steps).toMatchObject({ total: 8, count: 7, irregular: false, source: 'profiler' });
-      expect(within(facts.steps.profiled / 1e6, healthy.truth.stepMs, 0.03)).toBe('near');
+      expect(within(facts.steps.recorded / 1e6, healthy.truth.stepMs, 0.03)).toBe('near');
     }
   });
 
@@ -75,7 +75,7 @@ describe.each(KINDS)('%s', (parallelism) => {
     expect(costMs / 10).toBeGreaterThan(parallelism === 'pipeline' ? 0.3 : 0.97);
     expect(costMs / 10).toBeLessThan(1.03);
     const shown = [run, quiet].map((r) => analyzeTrace(readFile(r.files[5]!).trace, { steps: null })!);
-    const grown = (shown[0]!.steps.profiled - shown[1]!.steps.profiled) / 1e6;
+    const grown = (shown[0]!.steps.recorded - shown[1]!.steps.recorded) / 1e6;
     expect(within(grown, costMs, 0.03)).toBe('near');
   });
 });

@@ -1,13 +1,13 @@
 """
 Checks whether windows leave the job slower: times groups of steps before and after each one.
 
-All steps of a group are timed by the host's clock, not only those that the events tier records, which are too few
-around a window. That costs some microseconds in forty steps every four seconds while a window is planned and for a
-minute after it, and nothing in any other.
+All steps of a group are timed by the host's clock, not only those that the events tier records, because those are too
+few around a window. This costs a few microseconds in forty steps every four seconds, while a window is planned and for
+a minute after it. At other times it costs nothing.
 
-What a window leaves behind stays. A busy host passes: on shared machines steps take half as long again for seconds at a
-time, with or without a window (bench/results.md). So the fastest group of a minute before is compared with the fastest
-of a minute after, and a job that ends sooner is not judged.
+What a window leaves behind stays, but a busy host passes: on shared machines steps take 1.5 times as long for seconds
+at a time, with or without a window (docs/internal/measurements.md). So the fastest group of the minute before is
+compared with the fastest group of the minute after, and a job that ends sooner is not judged.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from ..problems import ProblemLog
 from .change import Change, change
 from .report import WindowReport
 
-# Steps of a group, and the fewest that count where a window or the end of the job cuts one short.
+# Steps in a group, and the fewest that count if a window or the end of the job cuts one short.
 WATCHED = 40
 LEAST_STEPS = 12
 # From one group to the next.
 PAUSE_S = 4.0
 # Groups to time before and after a window, and how many before it are enough to blame it. Chosen in a simulation of the
-# two-speed host of bench/results.md (docs/decisions/0021).
+# two-speed host in docs/internal/measurements.md (docs/decisions/0021).
 GROUPS = 16
 ENOUGH_BEFORE = 8
 # The first steps of a job, and those after a window, are not typical.
