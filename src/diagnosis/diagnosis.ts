@@ -3,7 +3,7 @@ import { ProblemLog } from '../base/problem.js';
 import { formatRanks } from '../base/rank-ranges.js';
 import { quoted } from '../base/shell.js';
 import type { StepRange } from '../facts/step-facts.js';
-import type { RankedMember } from '../ingest/ranks.js';
+import type { RankedInput } from '../ingest/ranks.js';
 import type { RunInputs } from '../ingest/read-run.js';
 import type { Comparison } from '../run/compare.js';
 import {
@@ -45,7 +45,7 @@ export interface Selection {
 export interface Diagnosis {
   readonly inputs: RunInputs;
   /** The files of the selected ranks. */
-  readonly members: readonly RankedMember[];
+  readonly members: readonly RankedInput[];
   /** The selected ranks, with waiting separated from transfer. */
   readonly views: readonly RankView[];
   /** Null: fewer than two ranks share a collective. */
@@ -144,11 +144,11 @@ const judgeSamples = ({ members, beside }: RunInputs): readonly string[] =>
   members.length > 0
     ? []
     : beside
-        .filter((m) => m.kind === 'proc-samples')
+        .filter((m) => m.evidence.activity !== undefined)
         .slice(0, 1)
         .map((m) => `judge the samples of /proc: whyslow triage --replay ${quoted(m.path)}`);
 
-function selectRanks(members: readonly RankedMember[], ranks: readonly number[]): readonly RankedMember[] {
+function selectRanks(members: readonly RankedInput[], ranks: readonly number[]): readonly RankedInput[] {
   const wanted = new Set(ranks);
   const selected = members.filter((m) => wanted.has(m.rank));
   if (selected.length > 0) return selected;
@@ -158,8 +158,8 @@ function selectRanks(members: readonly RankedMember[], ranks: readonly number[])
 
 /** A file of which no step could be used tells no more about its rank than none. Of ranks that were not asked for, files count. */
 function ranksWithSteps(
-  all: readonly RankedMember[],
-  asked: readonly RankedMember[],
+  all: readonly RankedInput[],
+  asked: readonly RankedInput[],
   views: readonly RankView[],
 ): ReadonlySet<number> {
   const [analyzed, used] = [new Set(asked.map((m) => m.rank)), new Set(views.map((v) => v.rank))];

@@ -6,8 +6,8 @@ import { jobWords, UNKNOWN_JOB } from './job-words.js';
 const file = (of: 'run' | 'rank', path: string, launch: readonly string[] | null) =>
   ({
     path,
-    kind: 'manifest',
-    manifest: { of, launch, rank: null, anchors: [] } as never as Manifest,
+    of: 'run',
+    evidence: { manifest: { of, launch, rank: null, anchors: [] } as never as Manifest },
   }) as never;
 const run = (id: string, isAnalyzed = false) => ({ id, isAnalyzed }) as FoundRun;
 
@@ -23,9 +23,9 @@ describe('the job in advice', () => {
   it('names the processes of ranks that still run', () => {
     const rank = (n: number, more: object) =>
       ({
-        kind: 'manifest',
+        of: 'run',
         path: `ranks/rank_${n}.json`,
-        manifest: { of: 'rank', rank: n, anchors: [], ...more },
+        evidence: { manifest: { of: 'rank', rank: n, anchors: [], ...more } },
       }) as never;
     const { processes } = jobWords({
       members: [],

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { quoted, quotedCommand } from '../base/shell.js';
-import { manifestOf, type RankMember } from '../ingest/member.js';
+import { manifestOf, type RankInput } from '../ingest/input.js';
 import type { RunInputs } from '../ingest/read-run.js';
 import type { Manifest } from '../model/manifest.js';
 
@@ -21,7 +21,7 @@ const CHANGED = '+';
 
 type Inputs = Pick<RunInputs, 'beside' | 'runs'> & { readonly members: readonly Analyzed[] };
 interface Analyzed {
-  readonly member: Pick<RankMember, 'path'>;
+  readonly member: Pick<RankInput, 'path'>;
 }
 
 /** Of the run that is analyzed. Where one command started several trainings, each has its own. */

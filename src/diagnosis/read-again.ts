@@ -1,5 +1,5 @@
 import type { StepRange } from '../facts/step-facts.js';
-import { traceFactsOf } from '../ingest/member.js';
+import { traceFactsOf } from '../ingest/input.js';
 import type { RunInputs } from '../ingest/read-run.js';
 import { type ComparedViews, compareViews } from './ranks/compare-views.js';
 import { locateRanks } from './ranks/locations.js';

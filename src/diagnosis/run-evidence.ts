@@ -1,4 +1,4 @@
-import { manifestOf } from '../ingest/member.js';
+import { manifestOf } from '../ingest/input.js';
 import type { RunInputs } from '../ingest/read-run.js';
 import type { CompiledFunction, GraphBreak } from '../model/compile-log.js';
 import { type ProcessStacks, processStacks, type RankProfile } from './hang/process-stacks.js';
@@ -34,7 +34,9 @@ export function runEvidence(
   { beside }: Pick<RunInputs, 'beside'>,
   activity: RunEvidence['activity'] = new Map(),
 ): RunEvidence {
-  const logs = beside.flatMap((m) => (m.kind === 'torch-log' ? [m] : []));
+  const logs = beside.flatMap(({ evidence, hints }) =>
+    evidence.compileLog ? [{ log: evidence.compileLog, hints }] : [],
+  );
   const ranked = <T extends { readonly rank: number | null }>(all: readonly T[], rank: number | null): T[] =>
     all.map((one) => ({ ...one, rank: one.rank ?? rank }));
   return {
@@ -48,9 +50,11 @@ export function runEvidence(
 
 /** Dumps do not name their rank: the file name does, or else the order of files. */
 function rankDumps(beside: RunInputs['beside']): readonly RankDump[] {
-  const members = beside.flatMap((m) => (m.kind === 'flight-recorder' ? [m] : []));
-  const named = members.some((m) => m.hints.rank !== null);
-  return members.flatMap(({ dump, hints }, i) => {
+  const dumps = beside.flatMap(({ evidence, hints }) =>
+    evidence.flightDump ? [{ dump: evidence.flightDump, hints }] : [],
+  );
+  const named = dumps.some(({ hints }) => hints.rank !== null);
+  return dumps.flatMap(({ dump, hints }, i) => {
     const rank = named ? hints.rank : i;
     return rank === null ? [] : [{ rank, dump }];
   });
@@ -62,12 +66,10 @@ function rankProfiles(beside: RunInputs['beside']): readonly RankProfile[] {
   for (const manifest of beside.map(manifestOf))
     if (manifest?.of === 'rank' && manifest.pid !== null && manifest.rank !== null)
       rankOf.set(manifest.pid, manifest.rank);
-  return beside.flatMap((m) =>
-    m.kind === 'py-spy'
-      ? m.profiles.map((profile) => ({
-          profile,
-          rank: m.hints.rank ?? rankOf.get(profile.pid ?? -1) ?? null,
-        }))
-      : [],
+  return beside.flatMap(({ evidence, hints }) =>
+    (evidence.stacks ?? []).map((profile) => ({
+      profile,
+      rank: hints.rank ?? rankOf.get(profile.pid ?? -1) ?? null,
+    })),
   );
 }

@@ -4,21 +4,16 @@ import { inputProblem } from '../base/severity.js';
 import { boundDrawing } from '../drawing/bounded.js';
 import { drawTrace } from '../drawing/draw-trace.js';
 import { summarizeEventLog } from '../logs/log-summary.js';
-import type { CompileLog } from '../model/compile-log.js';
 import type { EventLog } from '../model/event-log.js';
 import { Trace } from '../model/trace.js';
 import type { TraceData } from '../model/trace-data.js';
-import { TelemetryStreamReader } from '../readers/dmon/telemetry-stream-reader.js';
-import { seriesOf } from '../telemetry/gpu-series.js';
-import { type GpuState, summarizeTelemetry } from '../telemetry/gpu-state.js';
-import { jobActivity } from '../telemetry/processes/job-activity.js';
 import { analyzeTrace } from '../traces/analyze-trace.js';
 import { checkTrace } from '../traces/checks/trace-checks.js';
 import type { AnalyzeOptions } from '../traces/trace-facts.js';
 import { summarizeTrace } from '../traces/trace-summary.js';
-import type { MemberIdentity, TaskMember, TraceMember } from './member.js';
-import type { MemberResult } from './member-reader.js';
-import { memberFromFacts } from './stored-member.js';
+import type { Input, InputIdentity, TraceInput } from './input.js';
+import type { Read } from './read-member.js';
+import { inputFromFacts } from './stored-input.js';
 
 /**
  * What to return for a file. `trace`: the columns. `summary`: what `inspect` prints. `facts`: what diagnosis and rules need.
@@ -37,88 +32,45 @@ export interface DrawOptions {
   readonly bounded?: number;
 }
 
-/** Keeps what is wanted from a member and drops the rest. */
-export function digest({ content, ...member }: MemberResult, want: DigestWant): TaskMember {
-  const checks = member.problems.map(inputProblem);
-  const base = { ...member, checks, identity: { events: 0, rank: null, window: '' } };
-  switch (content.kind) {
-    case 'unknown':
-      return { ...base, kind: 'unknown', looksLike: content.looksLike };
+/** Keeps what is wanted of a file and drops the rest. */
+export function digest({ content, ...read }: Read, want: DigestWant): Input {
+  const checks = read.problems.map(inputProblem);
+  const base = { ...read, checks, identity: { events: 0, rank: null, window: '' } };
+  switch (content.of) {
+    case 'nothing':
+      return { ...base, ...content };
     case 'facts':
-      return memberFromFacts(member, content.record, typeof want === 'object' ? want.facts : null);
-    case 'events': {
-      const summary = want === 'summary' ? summarizeEventLog(content.log) : null;
-      const log = want === 'summary' ? null : content.log;
-      return { ...base, kind: 'events', identity: logIdentity(content.log), summary, log };
+      return inputFromFacts(read, content.record, typeof want === 'object' ? want.facts : null);
+    case 'log': {
+      const { log } = content;
+      const isBrief = want === 'summary';
+      const kept = { summary: isBrief ? summarizeEventLog(log) : null, log: isBrief ? null : log };
+      return { ...base, of: 'log', identity: logIdentity(log), ...kept };
     }
-    case 'manifest':
-      return { ...base, kind: 'manifest', manifest: content.manifest };
-    case 'dmon':
-      return {
-        ...base,
-        kind: 'dmon',
-        identity: { ...base.identity, events: content.telemetry.rows },
-        gpus: summarizeTelemetry(content.telemetry),
-        series: seriesOf(content.telemetry),
-        telemetry: want === 'trace' || (want !== 'summary' && want.draw) ? content.telemetry : null,
-      };
-    case 'proc-samples': {
-      const { recording } = content;
-      const identity = { ...base.identity, events: recording?.samples.length ?? 0 };
-      const activity = recording && jobActivity(recording);
-      return { ...base, kind: 'proc-samples', identity, activity, gpus: gpusIn(recording?.gpuText ?? '') };
+    case 'run': {
+      const { events, evidence } = content;
+      return { ...base, of: 'run', identity: { ...base.identity, events }, evidence };
     }
-    case 'torch-log':
-      return {
-        ...base,
-        kind: 'torch-log',
-        identity: { ...base.identity, events: eventsIn(content.log) },
-        log: content.log,
-      };
-    case 'flight-recorder': {
-      const identity = { ...base.identity, events: content.dump.collectives.length };
-      return { ...base, kind: 'flight-recorder', identity, dump: content.dump };
+    case 'trace': {
+      const { trace } = content;
+      const unset = { summary: null, facts: null, drawing: null, bounded: null };
+      return digestTrace({ ...base, of: 'trace', ...unset, trace }, want);
     }
-    case 'py-spy': {
-      const stacks = content.profiles.flatMap((p) => p.threads.flatMap((t) => t.stacks));
-      const identity = { ...base.identity, events: stacks.reduce((n, s) => n + s.samples, 0) };
-      return { ...base, kind: 'py-spy', identity, profiles: content.profiles };
-    }
-    default:
-      return digestTrace(
-        {
-          ...base,
-          kind: content.kind,
-          summary: null,
-          facts: null,
-          drawing: null,
-          bounded: null,
-          trace: content.trace,
-        },
-        want,
-      );
   }
 }
 
-function gpusIn(text: string): readonly GpuState[] {
-  const reader = new TelemetryStreamReader();
-  reader.push(Buffer.from(text, 'latin1'));
-  const read = reader.finish();
-  return read.kind === 'dmon' ? summarizeTelemetry(read.telemetry) : [];
-}
-
-function digestTrace(member: TraceMember & { readonly trace: TraceData }, want: DigestWant): TraceMember {
-  const trace = new Trace(member.trace);
-  const traced = { ...member, identity: traceIdentity(trace) };
+function digestTrace(input: TraceInput & { readonly trace: TraceData }, want: DigestWant): TraceInput {
+  const trace = new Trace(input.trace);
+  const traced = { ...input, identity: traceIdentity(trace) };
   if (want === 'trace') return traced;
-  const checks = [...member.checks, ...checkTrace(trace)];
+  const checks = [...input.checks, ...checkTrace(trace)];
   const summarized = { ...traced, trace: null, checks, summary: summarizeTrace(trace) };
   if (want === 'summary') return summarized;
   const known = { ...summarized, ...analyzed(trace, want.facts, checks) };
-  return want.draw ? { ...known, ...drawn(trace, member.path, want.draw) } : known;
+  return want.draw ? { ...known, ...drawn(trace, input.path, want.draw) } : known;
 }
 
-type Drawn = Pick<TraceMember, 'drawing' | 'bounded' | 'trace'>;
+type Drawn = Pick<TraceInput, 'drawing' | 'bounded' | 'trace'>;
 
 /** Without a drawing the diagnosis is still good. */
 function drawn(trace: Trace, path: string, { columns, bounded }: DrawOptions): Drawn {
@@ -150,7 +102,7 @@ function analyzed(trace: Trace, options: AnalyzeOptions, checks: readonly CheckR
   }
 }
 
-function traceIdentity(trace: Trace): MemberIdentity {
+function traceIdentity(trace: Trace): InputIdentity {
   const { steps, data } = trace;
   return {
     events: data.kinds.reduce((n, k) => n + k.events, 0),
@@ -159,7 +111,7 @@ function traceIdentity(trace: Trace): MemberIdentity {
   };
 }
 
-function logIdentity(log: EventLog): MemberIdentity {
+function logIdentity(log: EventLog): InputIdentity {
   const ranks = new Set(log.runs.flatMap((run) => [...new Set(run.rank)].filter((r) => r >= 0)));
   return {
     events: log.runs.reduce((n, run) => n + run.rows, 0),
@@ -167,7 +119,3 @@ function logIdentity(log: EventLog): MemberIdentity {
     window: log.runs.map((run) => run.id).join(),
   };
 }
-
-const eventsIn = ({ functions, graphBreaks }: CompileLog): number =>
-  functions.reduce((n, f) => n + f.recompiles + Number(f.limit !== null), 0) +
-  graphBreaks.reduce((n, b) => n + b.count, 0);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { rankFromPath } from '../sources/rank-name.js';
-import type { RankMember } from './member.js';
+import type { RankInput } from './input.js';
 import { keepOneFolder } from './one-folder.js';
-import type { RankedMember } from './ranks.js';
+import type { RankedInput } from './ranks.js';
 import type { RunInputs } from './read-run.js';
 
 const STEPS = [{ index: 3 }, { index: 6 }];
@@ -12,14 +12,15 @@ const trace = (path: string, rank: number, startNs: bigint, more: { run?: string
     rankSource: 'name',
     hasEarlierWindow: false,
     member: {
+      of: 'trace',
       kind: 'kineto',
       path,
       hints: rankFromPath(path),
       identity: { window: more.window ?? '3-6' },
       summary: { run: more.run ?? null, window: { startNs, endNs: startNs }, steps: STEPS },
-    } as unknown as RankMember,
-  }) satisfies RankedMember;
-const inputs = (members: readonly RankedMember[], beside: readonly string[] = []) =>
+    } as unknown as RankInput,
+  }) satisfies RankedInput;
+const inputs = (members: readonly RankedInput[], beside: readonly string[] = []) =>
   ({
     members,
     beside: beside.map((path) => ({ path })),

@@ -2,8 +2,8 @@ import { dirname } from 'node:path';
 import { groupBy } from '../base/group-by.js';
 import { ProblemLog } from '../base/problem.js';
 import { formatCount } from '../base/units.js';
-import { isTraceMember, type TraceMember } from './member.js';
-import type { RankedMember } from './ranks.js';
+import { isTraceInput, type TraceInput } from './input.js';
+import type { RankedInput } from './ranks.js';
 import type { RunInputs } from './read-run.js';
 
 interface Folder {
@@ -19,8 +19,8 @@ interface Folder {
  * out with their traces. Folders of one run that are named by step are told apart by keepOneWindow.
  */
 export function keepOneFolder(inputs: RunInputs): RunInputs {
-  const traces = inputs.members.flatMap((m) => (isTraceMember(m.member) ? [{ ...m, member: m.member }] : []));
-  const isOfRun = ({ member }: { readonly member: TraceMember }) =>
+  const traces = inputs.members.flatMap((m) => (isTraceInput(m.member) ? [{ ...m, member: m.member }] : []));
+  const isOfRun = ({ member }: { readonly member: TraceInput }) =>
     member.hints.step !== null || (member.summary?.run ?? null) !== null;
   if (traces.length < 2 || traces.some(isOfRun)) return inputs;
   const byFolder = groupBy(traces, ({ member }) => folderOf(member.path));
@@ -58,9 +58,9 @@ const isBetter = (a: Folder, b: Folder) =>
   a.ranks.size === b.ranks.size ? a.began > b.began : a.ranks.size > b.ranks.size;
 
 /** Whether a rank has the same steps in two folders. */
-function areRepeated(members: readonly RankedMember[]): boolean {
+function areRepeated(members: readonly RankedInput[]): boolean {
   const traces = members.flatMap(({ member, rank }) =>
-    isTraceMember(member) && (member.summary?.steps.length ?? 0) > 0 ? [{ member, rank }] : [],
+    isTraceInput(member) && (member.summary?.steps.length ?? 0) > 0 ? [{ member, rank }] : [],
   );
   const places = groupBy(traces, ({ member, rank }) => `${rank} ${member.identity.window}`);
   return [...places.values()].some((own) => new Set(own.map((t) => folderOf(t.member.path))).size > 1);

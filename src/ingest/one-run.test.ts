@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { EventLogRun } from '../model/event-log.js';
 import type { Manifest } from '../model/manifest.js';
-import { logOf, type RankMember, type RunMember } from './member.js';
+import { logOf, type RankInput, type RunInput } from './input.js';
 import { keepOneRun } from './one-run.js';
-import type { RankedMember } from './ranks.js';
+import type { RankedInput } from './ranks.js';
 import type { RunInputs } from './read-run.js';
 
-const member = (path: string, more: object) => ({ path, ...more }) as RankMember;
+const member = (path: string, more: object) => ({ path, ...more }) as RankInput;
 const manifest = (path: string, value: object) =>
-  ({ path, kind: 'manifest', manifest: value as Manifest }) as RunMember;
+  ({ path, of: 'run', evidence: { manifest: value as Manifest } }) as RunInput;
 const runJson = (run: string, startedNs: number | null) =>
   manifest('run.json', { of: 'run', run, startedNs, command: [] });
 const rankJson = (rank: number, run: string, wallNs: number) =>
@@ -19,22 +19,22 @@ const runOf = (id: string | null, wall: number | null = null, rows = 5, world?: 
     rows,
     header: wall === null ? null : { startedNs: wall, worldSize: world },
   }) as never;
-const log = (rank: number, ...runs: readonly EventLogRun[]): RankedMember => ({
+const log = (rank: number, ...runs: readonly EventLogRun[]): RankedInput => ({
   rank,
   rankSource: 'file',
   hasEarlierWindow: false,
-  member: member(`log${rank}`, { kind: 'events', log: { runs } }),
+  member: member(`log${rank}`, { of: 'log', log: { runs } }),
 });
-const trace = (rank: number, endNs: number | null): RankedMember => ({
+const trace = (rank: number, endNs: number | null): RankedInput => ({
   rank,
   rankSource: 'file',
   hasEarlierWindow: false,
   member: member(`trace${rank}`, {
-    kind: 'kineto',
+    of: 'trace',
     summary: { window: { endNs: endNs === null ? null : BigInt(endNs) } },
   }),
 });
-const inputs = (members: readonly RankedMember[], beside: readonly RunMember[] = []): RunInputs => ({
+const inputs = (members: readonly RankedInput[], beside: readonly RunInput[] = []): RunInputs => ({
   members,
   beside,
   ignored: [],
@@ -138,9 +138,9 @@ describe('keepOneRun', () => {
   });
 
   it('knows the run of a trace from its header or from the run.json above it, whatever the times', () => {
-    const at = (path: string, run: string | null): RankedMember => ({
+    const at = (path: string, run: string | null): RankedInput => ({
       ...trace(0, 9.5 * DAY),
-      member: member(path, { kind: 'kineto', summary: { run, window: { endNs: BigInt(9.5 * DAY) } } }),
+      member: member(path, { of: 'trace', summary: { run, window: { endNs: BigInt(9.5 * DAY) } } }),
     });
     const beside = [
       manifest('runs/a/run.json', { of: 'run', run: 'a', startedNs: DAY, command: ['a.py'] }),

@@ -2,8 +2,8 @@ import { dirname, sep } from 'node:path';
 import { InputError } from '../base/input-error.js';
 import { ProblemLog } from '../base/problem.js';
 import { formatCount } from '../base/units.js';
-import { logOf, manifestOf, type RankMember, traceSummaryOf } from './member.js';
-import type { RankedMember } from './ranks.js';
+import { logOf, manifestOf, type RankInput, traceSummaryOf } from './input.js';
+import type { RankedInput } from './ranks.js';
 import type { FoundRun, RunInputs } from './read-run.js';
 import { commonNames } from './same-run.js';
 
@@ -107,7 +107,7 @@ function folderAbove(path: string, folders: RunFolders): string | null {
 }
 
 /** From its header, or from its folder. Null: neither tells. */
-function runOfTrace(member: RankMember, folders: RunFolders): string | null {
+function runOfTrace(member: RankInput, folders: RunFolders): string | null {
   const summary = traceSummaryOf(member);
   if (!summary) return null;
   const folder = folderAbove(member.path, folders);
@@ -171,16 +171,16 @@ function newest(runs: readonly NamedRun[]): NamedRun | null {
 }
 
 /** The member itself if nothing was removed. Null if nothing is left of a log. */
-function withoutRuns(ranked: RankedMember, isOther: (id: string | null) => boolean): RankedMember | null {
+function withoutRuns(ranked: RankedInput, isOther: (id: string | null) => boolean): RankedInput | null {
   const { member } = ranked;
-  if (member.kind !== 'events' || !member.log) return ranked;
+  if (member.of !== 'log' || !member.log) return ranked;
   const runs = member.log.runs.filter((run) => !isOther(run.id));
   if (runs.length === member.log.runs.length) return ranked;
   if (runs.every((run) => run.rows === 0)) return null;
   return { ...ranked, member: { ...member, log: { ...member.log, runs } } };
 }
 
-function endedBefore(member: RankMember, { began }: NamedRun): boolean {
+function endedBefore(member: RankInput, { began }: NamedRun): boolean {
   const end = traceSummaryOf(member)?.window.endNs ?? null;
   return end !== null && Number(end) < began - CLOCK_TOLERANCE_NS;
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { rankFromPath } from '../sources/rank-name.js';
-import type { RankMember } from './member.js';
+import type { RankInput } from './input.js';
 import { keepOneWindow } from './one-window.js';
-import type { RankedMember } from './ranks.js';
+import type { RankedInput } from './ranks.js';
 import type { RunInputs } from './read-run.js';
 
 const trace = (
@@ -18,6 +18,7 @@ const trace = (
     rankSource: 'file',
     hasEarlierWindow: false,
     member: {
+      of: 'trace',
       kind: 'kineto',
       path,
       hints: rankFromPath(path),
@@ -28,16 +29,16 @@ const trace = (
         window: { startNs, endNs: startNs },
         steps: Array.from({ length: steps }, (_, i) => ({ index: Number.parseInt(window, 10) + i })),
       },
-    } as unknown as RankMember,
-  }) satisfies RankedMember;
-const log = (rank: number): RankedMember => ({
+    } as unknown as RankInput,
+  }) satisfies RankedInput;
+const log = (rank: number): RankedInput => ({
   rank,
   rankSource: 'file',
   hasEarlierWindow: false,
-  member: { kind: 'events', path: `log${rank}` } as RankMember,
+  member: { of: 'log', path: `log${rank}` } as RankInput,
 });
-const inputs = (members: readonly RankedMember[]) => ({ members, problems: [] }) as unknown as RunInputs;
-function kept(...members: readonly RankedMember[]) {
+const inputs = (members: readonly RankedInput[]) => ({ members, problems: [] }) as unknown as RunInputs;
+function kept(...members: readonly RankedInput[]) {
   const run = keepOneWindow(inputs(members));
   return {
     files: run.members.map((m) => `${m.member.path}${m.hasEarlierWindow ? ' (later)' : ''}`),

@@ -2,12 +2,12 @@ import { groupBy } from '../base/group-by.js';
 import { ProblemLog } from '../base/problem.js';
 import { formatRanks } from '../base/rank-ranges.js';
 import { largest } from '../base/statistics.js';
-import { isTraceMember, type TraceMember, traceFactsOf } from './member.js';
-import { areWindowsOfOneProcess, type RankedMember } from './ranks.js';
+import { isTraceInput, type TraceInput, traceFactsOf } from './input.js';
+import { areWindowsOfOneProcess, type RankedInput } from './ranks.js';
 import type { RunInputs } from './read-run.js';
 
-interface RankedTrace extends RankedMember {
-  readonly member: TraceMember;
+interface RankedTrace extends RankedInput {
+  readonly member: TraceInput;
 }
 
 /**
@@ -23,7 +23,7 @@ export function keepOneWindow(inputs: RunInputs): RunInputs {
   if (several.length === 0) return inputs;
   const whole = new Set([...byRank.values()].flatMap(wholeWindows));
   const chosen = bestWindow([...whole], windowOf);
-  const dropped = new Set<RankedMember>();
+  const dropped = new Set<RankedInput>();
   const earlier = new Set<number>();
   for (const [rank, own] of several) {
     const usable = own.filter((t) => whole.has(t));
@@ -59,7 +59,7 @@ export function keepOneWindow(inputs: RunInputs): RunInputs {
   };
 }
 
-const isTrace = (m: RankedMember): m is RankedTrace => isTraceMember(m.member);
+const isTrace = (m: RankedInput): m is RankedTrace => isTraceInput(m.member);
 
 /**
  * Names the windows of a rank, so that ranks that recorded together use the same name: the folder's step, or the recorded

@@ -7,7 +7,7 @@ import { shownAddress } from '../sources/remote/address.js';
 import { startThreads } from '../sources/start-thread.js';
 import { mostJobs, mustHaveAddressSpace, WORTH_A_THREAD } from './jobs.js';
 import type { OnBytes } from './read-file.js';
-import { runTask, type TaskResult, type Want } from './task.js';
+import { type FileResult, runTask, type Want } from './task.js';
 import type { FromWorker, ToWorker } from './worker.js';
 
 export interface ReadOptions {
@@ -36,18 +36,18 @@ const NO_TRACE =
   /\.(?:jsonl|txt|csv|log|raw|speedscope\.json)(?:\.(?:gz|zst))?$|(?:^|[/\\])(?:(?:ranks[/\\]rank_\d+|run)\.json$|nccl_trace_rank_)/i;
 const TOO_MANY_OPEN = describeSystemError({ code: 'EMFILE' });
 
-type ReadOne = (path: string, want: Want, onBytes: OnBytes) => Promise<TaskResult>;
+type ReadOne = (path: string, want: Want, onBytes: OnBytes) => Promise<FileResult>;
 
 /** Reads every file. The largest come first, so that no long one is left at the end. Results are in the order of `files`. */
 export async function readAll(
   files: readonly FoundFile[],
   want: Want,
   { jobs, progress }: ReadOptions,
-): Promise<TaskResult[]> {
+): Promise<FileResult[]> {
   mustHaveAddressSpace();
   const totalBytes = files.reduce((n, f) => n + f.size, 0);
   progress?.start(files.length, totalBytes);
-  const results = new Array<TaskResult>(files.length);
+  const results = new Array<FileResult>(files.length);
   const readBytes = new Float64Array(files.length);
   let sum = 0;
   let done = 0;
@@ -120,7 +120,7 @@ function hasNotStarted(error: NodeJS.ErrnoException): false {
   throw error;
 }
 
-const withoutMemory = (path: string): TaskResult => {
+const withoutMemory = (path: string): FileResult => {
   const shown = shownAddress(path);
   const error = `cannot read ${shown}: not enough memory`;
   return { path: shown, storedBytes: 0, members: [], problems: [], error };
@@ -146,7 +146,7 @@ class TaskWorker {
     this.#worker = worker;
   }
 
-  run(path: string, want: Want, onBytes: OnBytes): Promise<TaskResult> {
+  run(path: string, want: Want, onBytes: OnBytes): Promise<FileResult> {
     return new Promise((resolve, reject) => {
       this.#worker.removeAllListeners('message').removeAllListeners('error');
       this.#worker.once('error', (error: NodeJS.ErrnoException) => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { rankFromPath } from '../sources/rank-name.js';
 import type { TraceSummary } from '../traces/trace-summary.js';
-import type { RankMember, TraceMember } from './member.js';
+import type { RankInput, TraceInput } from './input.js';
 import { assignRanks } from './ranks.js';
 
-const member = (path: string, rank: number | null, window = '3-6'): TraceMember => ({
+const member = (path: string, rank: number | null, window = '3-6'): TraceInput => ({
   file: path,
   path,
   hints: rankFromPath(path),
@@ -12,6 +12,7 @@ const member = (path: string, rank: number | null, window = '3-6'): TraceMember 
   decodedBytes: 0,
   encodings: [],
   problems: [],
+  of: 'trace',
   kind: 'kineto',
   identity: { events: 1, rank, window },
   summary: null,
@@ -21,7 +22,7 @@ const member = (path: string, rank: number | null, window = '3-6'): TraceMember 
   bounded: null,
   trace: null,
 });
-const assigned = (...members: RankMember[]) => {
+const assigned = (...members: RankInput[]) => {
   const { ranked, problems } = assignRanks(members);
   return {
     ranks: ranked.map((r) => `${r.rank} ${r.rankSource}`),

@@ -1,11 +1,11 @@
 import { type Problem, ProblemLog } from '../base/problem.js';
-import { type RankMember, traceSummaryOf } from './member.js';
+import { type RankInput, traceSummaryOf } from './input.js';
 
 /** Where the rank of a file comes from. */
 export type RankSource = 'file' | 'name' | 'order';
 
-export interface RankedMember {
-  readonly member: RankMember;
+export interface RankedInput {
+  readonly member: RankInput;
   readonly rank: number;
   readonly rankSource: RankSource;
   /** The same process recorded an earlier window, whose trace is not part of the analysis. */
@@ -17,16 +17,16 @@ export interface RankedMember {
  * name, else its number in the order of files, where windows of one process share a number. Doubts become problems. No
  * file is dropped.
  */
-export function assignRanks(members: readonly RankMember[]): {
-  readonly ranked: readonly RankedMember[];
+export function assignRanks(members: readonly RankInput[]): {
+  readonly ranked: readonly RankedInput[];
   readonly problems: readonly Problem[];
 } {
   const problems = new ProblemLog();
   noteConflicts(members, problems);
   const taken = new Set(members.map((m) => m.identity.rank ?? m.hints.rank));
   let next = 0;
-  const numbered = new Map<string, { readonly member: RankMember; readonly rank: number }[]>();
-  const ranked = members.map((member): RankedMember => {
+  const numbered = new Map<string, { readonly member: RankInput; readonly rank: number }[]>();
+  const ranked = members.map((member): RankedInput => {
     const { identity, hints } = member;
     const given = (rank: number, rankSource: RankSource) => ({
       member,
@@ -50,13 +50,13 @@ export function assignRanks(members: readonly RankMember[]): {
 }
 
 /** Ranks on different hosts may have the same process id, but TensorBoard's file names tell the hosts. */
-function processKey(member: RankMember): string | null {
+function processKey(member: RankInput): string | null {
   const pid = traceSummaryOf(member)?.process.pid ?? null;
   return pid === null ? null : `${pid} ${traceSummaryOf(member)?.hostName ?? member.hints.host ?? ''}`;
 }
 
 /** In containers, ranks on different hosts may have the same process id. But they record at the same time. */
-export function areWindowsOfOneProcess(a: RankMember, b: RankMember): boolean {
+export function areWindowsOfOneProcess(a: RankInput, b: RankInput): boolean {
   if (processKey(a) === null || processKey(a) !== processKey(b)) return false;
   const [first, second] = [traceSummaryOf(a)?.window, traceSummaryOf(b)?.window];
   if (!first || !second) return false;
@@ -65,7 +65,7 @@ export function areWindowsOfOneProcess(a: RankMember, b: RankMember): boolean {
   return first.endNs <= second.startNs || second.endNs <= first.startNs;
 }
 
-function noteConflicts(members: readonly RankMember[], problems: ProblemLog): void {
+function noteConflicts(members: readonly RankInput[], problems: ProblemLog): void {
   const conflicts = members.flatMap(({ path, identity: { rank: inFile }, hints: { rank: inName } }) =>
     inFile === null || inName === null || inFile === inName
       ? []
@@ -74,7 +74,7 @@ function noteConflicts(members: readonly RankMember[], problems: ProblemLog): vo
   problems.addNamed('rank-conflict', conflicts, 'the rank inside the file is used');
 }
 
-function noteGuesses(ranked: readonly RankedMember[], problems: ProblemLog): void {
+function noteGuesses(ranked: readonly RankedInput[], problems: ProblemLog): void {
   const guessed = ranked.filter((r) => r.rankSource === 'order');
   if (new Set(ranked.map((r) => r.rank)).size < 2 || guessed.length === 0) return;
   const message = `the rank is neither in the file nor in its name, e.g. ${guessed[0]!.member.path}`;
@@ -87,8 +87,8 @@ function noteGuesses(ranked: readonly RankedMember[], problems: ProblemLog): voi
 }
 
 /** Two traces of one rank are no duplicates if they cover different steps, or one process recorded them in turn. */
-function noteDuplicates(ranked: readonly RankedMember[], problems: ProblemLog): void {
-  const seen = new Map<string, RankedMember[]>();
+function noteDuplicates(ranked: readonly RankedInput[], problems: ProblemLog): void {
+  const seen = new Map<string, RankedInput[]>();
   for (const r of ranked) {
     const key = `${r.member.kind} ${r.rank} ${r.member.hints.step ?? r.member.identity.window}`;
     const known = seen.get(key);

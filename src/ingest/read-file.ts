@@ -3,9 +3,9 @@ import { InputError, messageOf } from '../base/input-error.js';
 import { type Problem, ProblemLog } from '../base/problem.js';
 import { type Member, visitMembers } from '../sources/open.js';
 import { shownAddress } from '../sources/remote/address.js';
-import { MemberReader, type MemberResult } from './member-reader.js';
+import { MemberReader, type Read, type ReadMemberOptions } from './read-member.js';
 
-export interface FileResult<T> {
+export interface ReadFile<T> {
   readonly path: string;
   readonly storedBytes: number;
   /** What `use` made of each member. */
@@ -19,11 +19,6 @@ const PIECE = 256 << 10;
 /** Called while reading, with the stored bytes read so far. */
 export type OnBytes = (stored: number) => void;
 
-export interface ReadFileOptions {
-  /** Only what comparing ranks needs. */
-  readonly light?: boolean;
-}
-
 /**
  * Reads every member of one file. `use` takes what is needed from each before the next is read, so that an archive of many
  * traces needs the memory of one. A bug that one member brings to light is a problem: the others are still good. Throws
@@ -31,15 +26,15 @@ export interface ReadFileOptions {
  */
 export async function readFile<T>(
   path: string,
-  use: (member: MemberResult) => T,
+  use: (member: Read) => T,
   onBytes: OnBytes = () => {},
-  { light = false }: ReadFileOptions = {},
-): Promise<FileResult<T>> {
+  options: ReadMemberOptions = {},
+): Promise<ReadFile<T>> {
   const members: T[] = [];
   const failures = new ProblemLog();
   const visit = async (member: Member) => {
     try {
-      const reader = new MemberReader(member, light);
+      const reader = new MemberReader(member, options);
       await feed(reader, member, onBytes);
       members.push(use(await reader.finish(path)));
     } catch (error) {

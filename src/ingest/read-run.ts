@@ -3,20 +3,21 @@ import { groupBy } from '../base/group-by.js';
 import { InputError } from '../base/input-error.js';
 import { type Problem, ProblemLog } from '../base/problem.js';
 import { eventsReader } from '../readers/events/descriptor.js';
+import { factsReader } from '../readers/facts/descriptor.js';
 import { kinetoReader } from '../readers/kineto/descriptor.js';
 import { READERS } from '../readers/registry.js';
 import { discoverFiles, type FoundFile } from '../sources/discover.js';
-import { isRunMember, type RankMember, type RunMember, type TaskMember } from './member.js';
+import { type Input, isRunInput, type RankInput, type RunInput, refusesEmpty } from './input.js';
 import { type ReadOptions, readAll } from './pool.js';
-import { assignRanks, type RankedMember } from './ranks.js';
-import type { TaskResult, Want } from './task.js';
+import { assignRanks, type RankedInput } from './ranks.js';
+import type { FileResult, Want } from './task.js';
 import { isUsable, whyNot } from './usable.js';
 
 /** Everything that was found and read under the paths of a run. */
 export interface RunInputs {
-  readonly members: readonly RankedMember[];
+  readonly members: readonly RankedInput[];
   /** Manifests and telemetry. */
-  readonly beside: readonly RunMember[];
+  readonly beside: readonly RunInput[];
   /** Files in searched directories that no reader recognizes. */
   readonly ignored: readonly string[];
   /** Problems of the run as a whole. Those of a file are in its member. */
@@ -51,11 +52,11 @@ export async function readInputs(
   problems.addAll(found.problems);
   const { usable, ignored } = sift(files, results, problems);
   if (usable.length === 0) throw nothingReadable(results);
-  const { ranked, problems: rankProblems } = assignRanks(usable.filter((m) => !isRunMember(m)));
+  const { ranked, problems: rankProblems } = assignRanks(usable.filter((m) => !isRunInput(m)));
   problems.addAll(rankProblems);
   return {
     members: ranked,
-    beside: usable.filter(isRunMember),
+    beside: usable.filter(isRunInput),
     ignored,
     problems: problems.list(),
     runs: [],
@@ -82,7 +83,7 @@ async function insteadOf(
 export const shownNames = ({ shownAs, factsOf }: ReadOptions): ReadOptions['shownAs'] =>
   factsOf ? new Map([...factsOf].map(([trace, facts]) => [facts, trace])) : shownAs;
 
-function shown(results: readonly TaskResult[], shownAs: ReadOptions['shownAs']): readonly TaskResult[] {
+function shown(results: readonly FileResult[], shownAs: ReadOptions['shownAs']): readonly FileResult[] {
   if (!shownAs) return results;
   const nameOf = (path: string) => shownAs.get(path) ?? path;
   return results.map((result) => ({
@@ -96,8 +97,8 @@ function shown(results: readonly TaskResult[], shownAs: ReadOptions['shownAs']):
 const REQUEST_FILE = /(^|[\\/])control[\\/](request|plan|done)-[^\\/]*\.json$/;
 
 /** A file that the user named must be readable. A file found in a directory may be anything. */
-export function sift(files: readonly FoundFile[], results: readonly TaskResult[], problems: ProblemLog) {
-  const usable: (RankMember | RunMember)[] = [];
+export function sift(files: readonly FoundFile[], results: readonly FileResult[], problems: ProblemLog) {
+  const usable: (RankInput | RunInput)[] = [];
   const ignored: string[] = [];
   const unreadable: string[] = [];
   const refusals: Problem[] = [];
@@ -121,27 +122,26 @@ export function sift(files: readonly FoundFile[], results: readonly TaskResult[]
 }
 
 /** With the name of the file, once. */
-const whyUnreadable = (result: TaskResult): string =>
+const whyUnreadable = (result: FileResult): string =>
   result.error?.includes(result.path) ? result.error : `${result.path} cannot be used: ${whyNot(result)}`;
 
 /** Why it is refused, with its name: there may be others, refused for other reasons. */
-function refusalsOf(member: TaskMember): readonly Problem[] {
+function refusalsOf(member: Input): readonly Problem[] {
   const problems = isFacts(member) ? member.problems.slice(-1) : member.problems;
   return problems.map((p) => ({ ...p, message: `${member.path}: ${p.message.replace(/\.$/, '')}` }));
 }
 
 /** A facts file that is refused: its last problem says why, and what to do. */
-const isFacts = ({ kind }: TaskMember): boolean => kind === 'facts';
+const isFacts = ({ kind }: Input): boolean => kind === factsReader.id;
 
 /** Found in a folder and named as the trace of a rank, but nothing is in it: a full disk, or a rank that was killed. */
-const isEmptyTrace = ({ hints, decodedBytes, path }: TaskMember): boolean =>
+const isEmptyTrace = ({ hints, decodedBytes, path }: Input): boolean =>
   decodedBytes === 0 && hints.rank !== null && /\.(?:json|pftrace)(?:\.(?:gz|zst))?$/i.test(path);
 
 /** Recognized, but of no use as it is, and the user can change that: a pickle, a packed database, facts of another version. */
-const isRefused = ({ kind, identity }: TaskMember): boolean =>
-  kind === 'facts' || (['flight-recorder', 'nsys', 'perfetto'].includes(kind) && identity.events === 0);
+const isRefused = ({ kind, identity }: Input): boolean => identity.events === 0 && refusesEmpty(kind);
 
-export function nothingReadable(results: readonly TaskResult[]): InputError {
+export function nothingReadable(results: readonly FileResult[]): InputError {
   const first = results[0]!;
   if (results.length === 1 && first.error !== null) return new InputError(first.error);
   const path = first.path === '-' ? 'standard input' : first.path;

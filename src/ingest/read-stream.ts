@@ -2,9 +2,9 @@ import { InputError } from '../base/input-error.js';
 import { ProblemLog } from '../base/problem.js';
 import { findReader } from '../readers/registry.js';
 import { type DigestWant, digest } from './digest.js';
-import { isTraceMember } from './member.js';
-import { MemberReader } from './member-reader.js';
+import { isTraceInput } from './input.js';
 import { assignRanks } from './ranks.js';
+import { MemberReader } from './read-member.js';
 import type { RunInputs } from './read-run.js';
 import { isUsable, whyNot } from './usable.js';
 
@@ -30,13 +30,13 @@ export async function readStream(incoming: Incoming, want: DigestWant): Promise<
     problems: new ProblemLog(),
   };
   const member = { path: name, name, storedSize: null, stream: { chunks, stats }, extent: null };
-  const reader = new MemberReader(member, false, (head) => traceReader(name, head));
+  const reader = new MemberReader(member, {}, (head) => traceReader(name, head));
   for await (const chunk of chunks) {
     stats.decodedBytes += chunk.length;
     if (!reader.push(chunk)) break;
   }
   const read = digest(await reader.finish(name), want);
-  if (!isUsable(read) || !isTraceMember(read))
+  if (!isUsable(read) || !isTraceInput(read))
     throw new InputError(`${name} is no trace: ${whyNot({ error: null, members: [read], problems: [] })}`);
   const { ranked, problems } = assignRanks([read]);
   return {
@@ -54,7 +54,7 @@ export async function readStream(incoming: Incoming, want: DigestWant): Promise<
 /** Everything else says little by itself: it belongs beside traces. */
 function traceReader(name: string, head: Uint8Array) {
   const found = findReader(head);
-  if (found && found.id !== 'kineto' && found.id !== 'perfetto')
+  if (found && (!found.line.isTrace || found.readAt))
     throw new InputError(`${name} is no trace but ${found.title}`);
   return found;
 }

@@ -3,12 +3,12 @@ import type { EventLog } from '../model/event-log.js';
 import type { Manifest } from '../model/manifest.js';
 import type { GpuTelemetry } from '../model/telemetry.js';
 import { Trace } from '../model/trace.js';
-import { isTraceMember, logOf, manifestOf, type TaskMember } from './member.js';
+import { type Input, isTraceInput, logOf, manifestOf } from './input.js';
 import type { ReadOptions } from './pool.js';
-import type { RankedMember, RankSource } from './ranks.js';
+import type { RankedInput, RankSource } from './ranks.js';
 import { readInputs } from './read-run.js';
 
-type AnyFile = Pick<TaskMember, 'file' | 'path' | 'storedBytes' | 'decodedBytes' | 'problems'>;
+type AnyFile = Pick<Input, 'file' | 'path' | 'storedBytes' | 'decodedBytes' | 'problems'>;
 
 interface RunFile extends AnyFile {
   readonly rank: number;
@@ -46,7 +46,7 @@ export async function readRun(paths: string | readonly string[], options: ReadOp
   const { members, beside, ignored, problems } = await readInputs(paths, 'trace', options);
   return {
     traces: members.flatMap((m) =>
-      isTraceMember(m.member) && m.member.trace ? [{ ...rankFile(m), trace: new Trace(m.member.trace) }] : [],
+      isTraceInput(m.member) && m.member.trace ? [{ ...rankFile(m), trace: new Trace(m.member.trace) }] : [],
     ),
     logs: members.flatMap((m) => {
       const log = logOf(m.member);
@@ -56,21 +56,22 @@ export async function readRun(paths: string | readonly string[], options: ReadOp
       const manifest = manifestOf(m);
       return manifest ? [{ ...anyFile(m), manifest }] : [];
     }),
-    telemetry: beside.flatMap((m) =>
-      m.kind === 'dmon' && m.telemetry ? [{ ...anyFile(m), host: m.hints.host, telemetry: m.telemetry }] : [],
-    ),
+    telemetry: beside.flatMap((m) => {
+      const { telemetry } = m.evidence;
+      return telemetry ? [{ ...anyFile(m), host: m.hints.host, telemetry }] : [];
+    }),
     ignored,
     problems,
   };
 }
 
-const rankFile = ({ member, rank, rankSource }: RankedMember): RunFile => ({
+const rankFile = ({ member, rank, rankSource }: RankedInput): RunFile => ({
   ...anyFile(member),
   rank,
   rankSource,
 });
 
-const anyFile = ({ file, path, storedBytes, decodedBytes, problems }: TaskMember): AnyFile => ({
+const anyFile = ({ file, path, storedBytes, decodedBytes, problems }: Input): AnyFile => ({
   file,
   path,
   storedBytes,

@@ -1,5 +1,5 @@
-import { logOf } from './member.js';
-import type { RankedMember } from './ranks.js';
+import { logOf } from './input.js';
+import type { RankedInput } from './ranks.js';
 
 interface LoggedRun {
   readonly id: string;
@@ -15,7 +15,7 @@ const CLOCK_TOLERANCE_NS = 60e9;
  * Without a run id from the launcher, each rank makes one up. Logs of different ranks with the same world size that began
  * at the same time are one run. It gets the id of the first of them.
  */
-export function commonNames(members: readonly RankedMember[]): (id: string) => string {
+export function commonNames(members: readonly RankedInput[]): (id: string) => string {
   const logged = new Map<string, LoggedRun>();
   for (const { rank, member } of members) {
     for (const run of logOf(member)?.runs ?? []) {

@@ -8,8 +8,8 @@ import { makeFolders } from '../base/make-folders.js';
 import type { StepRange } from '../facts/step-facts.js';
 import { factsBytes } from '../readers/facts/write-facts.js';
 import { visitMembers } from '../sources/open.js';
-import type { TaskMember, TraceMember } from './member.js';
-import { partsOf } from './stored-member.js';
+import type { Input, TraceInput } from './input.js';
+import { partsOf } from './stored-input.js';
 
 /** Where facts go, and of what. */
 export interface StoreOptions {
@@ -25,14 +25,14 @@ export interface WrittenFile {
   readonly path: string;
   /** What it was made of. */
   readonly from: string;
-  readonly kind: TaskMember['kind'];
+  readonly kind: Input['kind'];
   readonly bytes: number;
 }
 
 /** A rank's facts must cross a network by the thousand. Beyond this the detail is left out. */
 export const MAX_FACTS_BYTES = 2e6;
 
-export function writeFacts(member: TraceMember, { steps, folder, root, by }: StoreOptions): WrittenFile {
+export function writeFacts(member: TraceInput, { steps, folder, root, by }: StoreOptions): WrittenFile {
   const parts = partsOf(member, steps);
   const whole = gzipSync(factsBytes(by, parts));
   const packed = whole.length > MAX_FACTS_BYTES ? gzipSync(factsBytes(by, parts.slice(0, 1))) : whole;
@@ -43,10 +43,7 @@ export function writeFacts(member: TraceMember, { steps, folder, root, by }: Sto
 }
 
 /** Logs, manifests and telemetry are small and are copied as they are. */
-export const isWorthKeeping = ({ kind, identity }: TaskMember): boolean =>
-  kind !== 'unknown' && kind !== 'facts' && (kind === 'manifest' || identity.events > 0);
-
-export async function copyMember(member: TaskMember, { folder, root }: StoreOptions): Promise<WrittenFile> {
+export async function copyMember(member: Input, { folder, root }: StoreOptions): Promise<WrittenFile> {
   const { file, path: from, kind } = member;
   const isWholeFile = file === from;
   const path = join(folder, nameIn(from, root) + (isWholeFile ? '' : '.gz'));
@@ -56,7 +53,7 @@ export async function copyMember(member: TaskMember, { folder, root }: StoreOpti
 }
 
 /** A member of an archive, or standard input that has been read: only the former can be read again. */
-async function unpackMember({ file, path: from }: TaskMember, path: string): Promise<void> {
+async function unpackMember({ file, path: from }: Input, path: string): Promise<void> {
   if (file === '-') throw new InputError('standard input can hold a trace only; pass the path of the file');
   const temporary = temporaryName(path);
   try {

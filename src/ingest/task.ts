@@ -1,16 +1,11 @@
 import { InputError, messageOf, OutputError } from '../base/input-error.js';
 import { shownAddress } from '../sources/remote/address.js';
 import { type DigestWant, digest } from './digest.js';
-import { isTraceMember, type TaskMember } from './member.js';
-import type { MemberResult } from './member-reader.js';
-import { type FileResult, type OnBytes, readFile } from './read-file.js';
-import {
-  copyMember,
-  isWorthKeeping,
-  type StoreOptions,
-  type WrittenFile,
-  writeFacts,
-} from './store-facts.js';
+import { type Input, isTraceInput } from './input.js';
+import { type OnBytes, type ReadFile, readFile } from './read-file.js';
+import type { Read } from './read-member.js';
+import { copyMember, type StoreOptions, type WrittenFile, writeFacts } from './store-facts.js';
+import { isUsable } from './usable.js';
 
 export type { DrawOptions } from './digest.js';
 
@@ -19,7 +14,8 @@ export type Want =
   /** Facts go into files, and nothing comes back but their names. */
   | { readonly store: StoreOptions };
 
-export interface TaskResult extends FileResult<TaskMember> {
+/** What became of one file: all inputs in it, or why it could not be read. */
+export interface FileResult extends ReadFile<Input> {
   /** Why the file could not be read at all. */
   readonly error: string | null;
   /** It was read, and its result could not be written. */
@@ -29,11 +25,12 @@ export interface TaskResult extends FileResult<TaskMember> {
 }
 
 /** Reads one file and keeps what is wanted. Runs in any thread. */
-export async function runTask(path: string, want: Want, onBytes: OnBytes): Promise<TaskResult> {
+export async function runTask(path: string, want: Want, onBytes: OnBytes): Promise<FileResult> {
   try {
     if (typeof want === 'object' && 'store' in want) return await storeTask(path, want.store, onBytes);
     const light = typeof want === 'object' && want.facts.light === true;
-    const result = await readFile(path, (member) => digest(member, want), onBytes, { light });
+    const keepColumns = want === 'trace' || (want !== 'summary' && want.draw !== undefined);
+    const result = await readFile(path, (read) => digest(read, want), onBytes, { light, keepColumns });
     return { ...result, error: null };
   } catch (error) {
     if (!(error instanceof InputError) && process.env.WHYSLOW_DEBUG) throw error;
@@ -41,23 +38,23 @@ export async function runTask(path: string, want: Want, onBytes: OnBytes): Promi
   }
 }
 
-async function storeTask(path: string, store: StoreOptions, onBytes: OnBytes): Promise<TaskResult> {
+async function storeTask(path: string, store: StoreOptions, onBytes: OnBytes): Promise<FileResult> {
   const written: WrittenFile[] = [];
   const facts = { steps: store.steps };
-  const use = (member: MemberResult): TaskMember => {
-    const digested = digest(member, { facts });
-    if (!isTraceMember(digested)) return digested;
+  const use = (read: Read): Input => {
+    const digested = digest(read, { facts });
+    if (!isTraceInput(digested)) return digested;
     written.push(writeFacts(digested, store));
     return { ...digested, facts: null };
   };
   const result = await readFile(path, use, onBytes);
   for (const member of result.members)
-    if (!isTraceMember(member) && isWorthKeeping(member)) written.push(await copyMember(member, store));
+    if (!isTraceInput(member) && isUsable(member)) written.push(await copyMember(member, store));
   return { ...result, error: null, written };
 }
 
 /** A file that cannot be opened, or brings a bug to light, must not stop the others. */
-export function failedTask(path: string, error: unknown): TaskResult {
+export function failedTask(path: string, error: unknown): FileResult {
   const shown = shownAddress(path);
   const isUnwritten = error instanceof OutputError;
   const reason = error instanceof InputError ? error.message : `reading ${shown} failed: ${messageOf(error)}`;

@@ -1,16 +1,15 @@
 import type { Problem } from '../base/problem.js';
-import type { RankMember, RunMember, TaskMember } from './member.js';
+import { type Input, manifestOf, type RankInput, type RunInput } from './input.js';
 
 /** A trace without events, or a log without records, is of no use. */
-export function isUsable(member: TaskMember): member is RankMember | RunMember {
-  if (member.kind === 'manifest') return member.manifest !== null;
-  return member.kind !== 'unknown' && member.kind !== 'facts' && member.identity.events > 0;
+export function isUsable(member: Input): member is RankInput | RunInput {
+  return member.of !== 'nothing' && (member.identity.events > 0 || manifestOf(member) !== null);
 }
 
 /** What is known of a file that is of no use. */
 interface Tried {
   readonly error: string | null;
-  readonly members: readonly TaskMember[];
+  readonly members: readonly Input[];
   readonly problems: readonly Problem[];
 }
 
@@ -20,8 +19,8 @@ export function whyNot(result: Tried): string {
   const member = result.members[0];
   if (!member) return reasons(result.problems) || 'the archive has no files in it';
   const why = reasons(member.problems);
-  if (member.kind === 'unknown') return why === '' ? member.looksLike : `${member.looksLike}; ${why}`;
-  return why || 'it has no events';
+  const parts = [member.of === 'nothing' ? (member.looksLike ?? '') : '', why].filter((text) => text !== '');
+  return parts.join('; ') || 'it has no events';
 }
 
 /** Messages inside a sentence, which ends them. */

@@ -1,12 +1,12 @@
 import { parentPort } from 'node:worker_threads';
-import { failedTask, runTask, type TaskResult, type Want } from './task.js';
+import { type FileResult, failedTask, runTask, type Want } from './task.js';
 import { buffersOf } from './transfer.js';
 
 /** Messages between the pool and its workers. */
 export type ToWorker = { readonly path: string; readonly want: Want };
 export type FromWorker =
   | { readonly type: 'bytes'; readonly stored: number }
-  | { readonly type: 'done'; readonly result: TaskResult };
+  | { readonly type: 'done'; readonly result: FileResult };
 
 const REPORT_EVERY_MS = 100;
 

@@ -1,5 +1,5 @@
 import { freemem } from 'node:os';
-import { isTraceMember, type TraceMember } from '../ingest/member.js';
+import { isTraceInput, type TraceInput } from '../ingest/input.js';
 import { readInputs } from '../ingest/read-run.js';
 import type { Want } from '../ingest/task.js';
 import { discoverFiles, type FoundFile } from '../sources/discover.js';
@@ -33,11 +33,11 @@ export async function recordedSoFar(folder: string): Promise<string> {
 }
 
 /** One member of a file, with its columns. */
-async function readAgain(member: TraceMember): Promise<TraceMember> {
+async function readAgain(member: TraceInput): Promise<TraceInput> {
   const want: Want = { facts: { steps: null, light: true }, draw: { columns: [member.path] } };
   const { members } = await readInputs([member.file], want, { jobs: 1 });
   const found = members.map((m) => m.member).find((m) => m.path === member.path);
-  return found && isTraceMember(found) ? found : member;
+  return found && isTraceInput(found) ? found : member;
 }
 
 /** Half of what is free, and not more than 8 GB: others work on this machine too. */

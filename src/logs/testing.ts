@@ -8,7 +8,6 @@ export function readLog(text: string): EventLog {
   const reader = eventsReader.create({});
   reader.push(Buffer.from(text));
   const result = reader.finish();
-  if (result.kind !== 'events') throw new Error(`unexpected kind ${result.kind}`);
   return result.log;
 }
 

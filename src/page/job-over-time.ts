@@ -1,5 +1,5 @@
 import type { Diagnosis } from '../diagnosis/diagnosis.js';
-import { logOf } from '../ingest/member.js';
+import { logOf } from '../ingest/input.js';
 import type { EventLogRun } from '../model/event-log.js';
 import type { JobOverTime } from './page-data.js';
 

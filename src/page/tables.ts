@@ -84,8 +84,8 @@ const MAX_SERIES = 64;
 
 export function gpusOf({ locations, inputs }: Diagnosis): GpuRow[] {
   const seriesOf = new Map(
-    inputs.beside.flatMap((m) =>
-      m.kind === 'dmon' ? m.gpus.map((gpu, i) => [gpu, m.series[i]!] as const) : [],
+    inputs.beside.flatMap(({ evidence: { gpus = [], series } }) =>
+      series ? gpus.map((gpu, i) => [gpu, series[i]!] as const) : [],
     ),
   );
   return [...locations.gpus]

@@ -4,7 +4,7 @@ import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
 import { isJobCause } from '../diagnosis/verdict/job-phase.js';
 import { isMeasured } from '../facts/step-time.js';
 import { sharesOfClasses, totals } from '../facts/time-class.js';
-import { manifestOf, type RankMember, type RunMember } from '../ingest/member.js';
+import { manifestOf, type RankInput, type RunInput } from '../ingest/input.js';
 import type { FoundRun } from '../ingest/read-run.js';
 import type { RulesResult } from '../rules/run-rules.js';
 import { clocksOf, collectivesOf, coordinatesOf, heatOf, stragglersOf } from './across.js';
@@ -129,12 +129,12 @@ function isoTime(nsSince1970: number): string | null {
 }
 
 /** The rank that a rank's manifest describes. Null: the file describes the run or a machine. */
-export function describedRank(member: RunMember): number | null {
+export function describedRank(member: RunInput): number | null {
   const manifest = manifestOf(member);
   return manifest?.of === 'rank' ? manifest.rank : null;
 }
 
-export function inputOf(member: RankMember | RunMember, rank: number | null): ReportInput {
+export function inputOf(member: RankInput | RunInput, rank: number | null): ReportInput {
   return {
     path: member.path,
     kind: member.kind,

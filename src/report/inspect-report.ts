@@ -3,7 +3,15 @@ import { type Problem, ProblemLog } from '../base/problem.js';
 import { largest } from '../base/statistics.js';
 import { healthOf } from '../diagnosis/health/run-health.js';
 import { manifestsOf, runFileProblems } from '../diagnosis/ranks/locations.js';
-import { manifestOf, type RankMember, type RunMember, traceSummaryOf } from '../ingest/member.js';
+import {
+  type InspectLine,
+  inspectLineOf,
+  isRunInput,
+  manifestOf,
+  type RankInput,
+  type RunInput,
+  traceSummaryOf,
+} from '../ingest/input.js';
 import type { RankSource } from '../ingest/ranks.js';
 import type { RunInputs } from '../ingest/read-run.js';
 import type { EventLogSummary } from '../logs/log-summary.js';
@@ -15,6 +23,8 @@ import type { CategoryCount, StepSummary } from '../traces/trace-summary.js';
 import { describedRank, inputOf } from './build-report.js';
 import type { ReportInput } from './report.js';
 import { toolInfo } from './tool-info.js';
+
+export type { InspectLine } from '../ingest/input.js';
 
 /** What `whyslow inspect --json` prints. */
 export interface InspectReport {
@@ -43,7 +53,6 @@ export interface InspectReport {
 }
 
 export interface InspectedInput extends ReportInput {
-  readonly kind: (RankMember | RunMember)['kind'];
   readonly rank_source: RankSource | null;
   readonly layout: string;
   readonly coordinates: readonly number[] | null;
@@ -91,14 +100,28 @@ export function buildInspectReport(run: RunInputs): InspectReport {
       stored_bytes: run.storedBytes,
       decoded_bytes: run.decodedBytes,
       mb_per_s: run.decodedBytes / 1e6 / run.seconds,
-      events: inputs.reduce((n, i) => n + (i.kind === 'dmon' || i.kind === 'proc-samples' ? 0 : i.events), 0),
+      events: [...run.members.map((m) => m.member), ...run.beside.filter((m) => !isWatching(m))].reduce(
+        (n, m) => n + m.identity.events,
+        0,
+      ),
     },
     tool: toolInfo(),
   };
 }
 
+/** Samples of a machine are not events of the job. */
+const isWatching = ({ evidence: { gpus, activity } }: RunInput): boolean =>
+  gpus !== undefined || activity !== undefined;
+
+/** How to name the files of each kind that is here. Traces first; kinds with a file per rank last. */
+export function linesByKind({ inputs }: InspectReport): Readonly<Record<string, InspectLine>> {
+  const place = ({ isTrace, isUnlisted }: InspectLine) => (isTrace ? 0 : isUnlisted ? 2 : 1);
+  const kinds = [...new Set(inputs.map((i) => i.kind))].map((kind) => [kind, inspectLineOf(kind)] as const);
+  return Object.fromEntries(kinds.sort(([, a], [, b]) => place(a) - place(b)));
+}
+
 function inspectedInput(
-  member: RankMember | RunMember,
+  member: RankInput | RunInput,
   rank: number | null,
   rankSource: RankSource | null,
 ): InspectedInput {
@@ -106,7 +129,6 @@ function inspectedInput(
   const manifest = manifestOf(member);
   return {
     ...inputOf(member, rank),
-    kind: member.kind,
     rank_source: rankSource,
     layout: member.hints.layout,
     coordinates: member.hints.coordinates,
@@ -120,12 +142,9 @@ function inspectedInput(
     window_ms: trace?.window.ms ?? 0,
     switches: trace?.switches ?? [],
     versions: trace?.versions ?? {},
-    event_log: member.kind === 'events' ? member.summary : null,
+    event_log: member.of === 'log' ? member.summary : null,
     manifest,
-    gpus:
-      member.kind === 'dmon' || (member.kind === 'proc-samples' && member.gpus.length > 0)
-        ? member.gpus
-        : null,
+    gpus: (isRunInput(member) && member.evidence.gpus) || null,
   };
 }
 

@@ -4,7 +4,7 @@ import type { Diagnosis } from '../diagnosis/diagnosis.js';
 import { matchedViews } from '../diagnosis/matched-views.js';
 import type { StepRange } from '../facts/step-facts.js';
 import type { ProgressSink } from '../ingest/pool.js';
-import type { RankedMember } from '../ingest/ranks.js';
+import type { RankedInput } from '../ingest/ranks.js';
 import { readFile } from '../ingest/read-file.js';
 import { Trace } from '../model/trace.js';
 import { mustNotBeInput } from './check-out.js';
@@ -138,16 +138,18 @@ const LEFT_OUT = 'rank-left-out';
 
 /** Null: it is left out, and a problem says why. */
 async function planTrace(
-  member: RankedMember['member'],
+  member: RankedInput['member'],
   steps: StepRange | null,
   problems: ProblemLog,
 ): Promise<PlannedTrace | null> {
-  const { members } = await readFile(member.file, ({ path, content }): PlannedTrace | string | null => {
+  const { members } = await readFile(member.file, (read): PlannedTrace | string | null => {
+    const { path, content } = read;
     if (path !== member.path) return null;
-    if (!isRewritable(content)) return 'facts have no events; pass the trace that they were made of';
+    if (content.of !== 'trace' || !isRewritable(read))
+      return 'facts have no events; pass the trace that they were made of';
     try {
       const { baseNs, header } = content.trace;
-      const plan = planSlim(new Trace(content.trace), content.kind, steps, false);
+      const plan = planSlim(new Trace(content.trace), read.kind, steps, false);
       return { plan, baseNs: baseNs + BigInt(header.baseTimeNanoseconds ?? '0') };
     } catch (error) {
       if (error instanceof InputError) return error.message;

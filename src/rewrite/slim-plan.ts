@@ -15,7 +15,7 @@ const REWRITABLE = ['kineto', 'perfetto'] as const;
 export type RewritableKind = (typeof REWRITABLE)[number];
 export const isRewritable = <T extends { readonly kind: string }>(
   of: T,
-): of is Extract<T, { readonly kind: RewritableKind }> => (REWRITABLE as readonly string[]).includes(of.kind);
+): of is T & { readonly kind: RewritableKind } => (REWRITABLE as readonly string[]).includes(of.kind);
 
 /** What is needed from the columns of a trace to write a part of it. */
 export interface SlimPlan {

@@ -71,11 +71,11 @@ const OTHER_FILES: Readonly<Record<string, string>> = {
 };
 
 async function readPlan(file: string, { steps, max }: SlimOptions): Promise<SlimPlan> {
-  const { members, problems } = await readFile(file, ({ content }) => {
-    if (isRewritable(content)) return planSlim(new Trace(content.trace), content.kind, steps, max !== null);
-    return content.kind === 'unknown'
-      ? content.looksLike
-      : (OTHER_FILES[content.kind] ?? `it is of kind ${content.kind}`);
+  const { members, problems } = await readFile(file, (read) => {
+    const { kind, content } = read;
+    if (content.of === 'trace' && isRewritable(read))
+      return planSlim(new Trace(content.trace), read.kind, steps, max !== null);
+    return content.of === 'nothing' ? content.looksLike : (OTHER_FILES[kind] ?? `it is of kind ${kind}`);
   });
   const plans = members.filter((m): m is SlimPlan => typeof m !== 'string');
   if (plans.length === 1 && members.length === 1) return plans[0]!;

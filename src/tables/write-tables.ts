@@ -3,7 +3,7 @@ import { ProblemLog } from '../base/problem.js';
 import { namedRanks } from '../base/rank-ranges.js';
 import type { Diagnosis } from '../diagnosis/diagnosis.js';
 import { type MatchedViews, matchedViews } from '../diagnosis/matched-views.js';
-import { isTraceMember } from '../ingest/member.js';
+import { isTraceInput } from '../ingest/input.js';
 import type { ProgressSink } from '../ingest/pool.js';
 import { readFile } from '../ingest/read-file.js';
 import { Trace } from '../model/trace.js';
@@ -69,7 +69,7 @@ async function addTraces(
   problems: ProblemLog,
   progress: ProgressSink | undefined,
 ): Promise<readonly number[]> {
-  const traces = members.filter((m) => isTraceMember(m.member));
+  const traces = members.filter((m) => isTraceInput(m.member));
   const files = groupBy(traces, (m) => m.member.file);
   progress?.start(
     files.size,
@@ -84,8 +84,8 @@ async function addTraces(
       ({ path, content }) => {
         const ranked = inFile.find((m) => m.member.path === path);
         if (!ranked) return;
-        if (content.kind === 'facts') inFacts.push(ranked.rank);
-        if (!('trace' in content)) return;
+        if (content.of === 'facts') inFacts.push(ranked.rank);
+        if (content.of !== 'trace') return;
         addTraceRows(new Trace(content.trace), origin(ranked.rank), sinks);
       },
       (stored) => progress?.update(read + stored, done),

@@ -7,13 +7,13 @@ import type { Counter } from '../drawing/memory-counters.js';
 import { runClocks } from '../drawing/run-clocks.js';
 import { telemetryCounters } from '../drawing/telemetry-counters.js';
 import type { Arrow, PathPiece, RankLine, TimelinePoint, TimelineTracks } from '../drawing/timeline.js';
-import { isTraceMember, manifestOf, type TraceMember } from '../ingest/member.js';
+import { isTraceInput, manifestOf, type TraceInput } from '../ingest/input.js';
 import type { Comparison } from '../run/compare.js';
 
 /** What all ranks of a timeline share: one clock, one line for each, who waited for whom. */
 export interface RunFrame {
   /** By rank, in order. */
-  readonly members: ReadonlyMap<number, TraceMember>;
+  readonly members: ReadonlyMap<number, TraceInput>;
   readonly lines: ReadonlyMap<number, RankLine>;
   readonly clocks: ReadonlyMap<number, RunClock>;
   readonly waited: ReadonlyMap<number, WaitedCollectives>;
@@ -32,7 +32,7 @@ interface Drawn {
   readonly steps: DrawnSteps;
 }
 
-const drawnOf = (member: TraceMember): Drawn | null => member.drawing ?? member.bounded;
+const drawnOf = (member: TraceInput): Drawn | null => member.drawing ?? member.bounded;
 
 export function runFrame(diagnosis: Diagnosis): RunFrame {
   const { members, notes } = drawableMembers(diagnosis);
@@ -72,13 +72,18 @@ export function pathOf({ comparison, clocks, waited }: RunFrame): PathPiece[] {
 function telemetryOf({ inputs, locations }: Diagnosis, members: RunFrame['members']) {
   const manifests = inputs.beside.flatMap((m) => manifestOf(m) ?? []);
   const startedNs = manifests.find((m) => m.of === 'run')?.startedNs ?? null;
-  const logs = inputs.beside.filter((m) => m.kind === 'dmon');
+  const logs = inputs.beside.map((m) => m.evidence);
   return new Map(
     [...members].flatMap(([rank, member]) => {
       const state = locations.gpus.get(rank);
-      const log = logs.find((l) => state && l.gpus.includes(state));
+      const log = logs.find((l) => state && l.series && l.gpus?.includes(state));
       if (!state || !log?.telemetry) return [];
-      const counters = telemetryCounters(log.telemetry, log.gpus.indexOf(state), drawnOf(member)!, startedNs);
+      const counters = telemetryCounters(
+        log.telemetry,
+        log.gpus!.indexOf(state),
+        drawnOf(member)!,
+        startedNs,
+      );
       return [[rank, counters] as const];
     }),
   );
@@ -86,10 +91,10 @@ function telemetryOf({ inputs, locations }: Diagnosis, members: RunFrame['member
 
 /** One trace of each rank. */
 function drawableMembers({ members }: Diagnosis) {
-  const drawable = new Map<number, TraceMember>();
+  const drawable = new Map<number, TraceInput>();
   const notes: string[] = [];
   for (const { rank, member } of members.toSorted((a, b) => a.rank - b.rank)) {
-    if (!isTraceMember(member) || !drawnOf(member)) continue;
+    if (!isTraceInput(member) || !drawnOf(member)) continue;
     if (drawable.has(rank)) notes.push(`Rank ${rank} has several traces: ${member.path} is not drawn.`);
     else drawable.set(rank, member);
   }

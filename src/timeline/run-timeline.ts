@@ -3,14 +3,14 @@ import type { Diagnosis } from '../diagnosis/diagnosis.js';
 import type { TraceDrawing } from '../drawing/draw-trace.js';
 import type { Arrows, PathPiece, SearchHit, TimelineSource } from '../drawing/timeline.js';
 import { type TraceRank, traceRank } from '../drawing/trace-rank.js';
-import type { TraceMember } from '../ingest/member.js';
+import type { TraceInput } from '../ingest/input.js';
 import { Trace } from '../model/trace.js';
 import type { TraceData } from '../model/trace-data.js';
 import { bytesOf, RecentRanks } from './recent-ranks.js';
 import { lateArrows, pathOf, type RunFrame, runFrame } from './run-frame.js';
 
 /** Reads a trace again, with its columns. */
-export type ReadColumns = (member: TraceMember) => Promise<TraceMember>;
+export type ReadColumns = (member: TraceInput) => Promise<TraceInput>;
 
 /** Arrows that are drawn at once: more cannot be told apart. Launches are drawn all or not at all. */
 const MOST_LAUNCHES = 40;

@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { traceFactsOf } from '../../src/ingest/member.js';
+import { traceFactsOf } from '../../src/ingest/input.js';
 import { readInputs } from '../../src/ingest/read-run.js';
 import { diagnose } from '../../src/library/diagnose.js';
 import { renderInspect } from '../../src/render/terminal/inspect.js';

@@ -64,7 +64,7 @@ function countsAreThoseOfAPlainParse(files: readonly string[]): void {
   it.each(files.map((f) => [relative(root, f), f]))('%s has the counts of a plain parse', async (_, file) => {
     const { members } = await readFile(file, (m) => m);
     const [member] = members;
-    if (member?.content.kind !== 'kineto') throw new Error(`not read as a trace: ${member?.content.kind}`);
+    if (member?.content.of !== 'trace') throw new Error(`not read as a trace: ${member?.kind}`);
     expect(member.problems).toEqual([]);
     expect(countKinds(member.content.trace)).toEqual(plainCounts(rawText(file)));
   });

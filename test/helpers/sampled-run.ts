@@ -9,7 +9,7 @@ export function sampledRun(
   job: DrawnJob,
   ranks: readonly number[] = [0],
 ): Pick<RunFacts, 'captured' | 'evidence'> {
-  const member = { kind: 'proc-samples', activity: jobActivity(drawJob(job)) };
+  const member = { of: 'run', evidence: { activity: jobActivity(drawJob(job)) } };
   const beside = [member] as unknown as Parameters<typeof activityByRank>[0]['beside'];
   const activity = activityByRank({ beside }, new Map(), ranks);
   return { captured: capturedRanks(new Map(), activity), evidence: { ...NO_EVIDENCE, activity } };

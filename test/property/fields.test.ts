@@ -64,7 +64,7 @@ const DOCUMENTS: readonly (readonly [string, object, (text: string) => void])[] 
   [
     'header of a log',
     { ...RANK, world_size: 2, mesh: RUN.mesh },
-    (text) => expect(readCut(eventsReader, `${text}\n${ROW}\n`, [])).toMatchObject({ kind: 'events' }),
+    (text) => expect(readCut(eventsReader, `${text}\n${ROW}\n`, []).log.runs).toBeInstanceOf(Array),
   ],
 ];
 

@@ -1,26 +1,31 @@
 import { describe, expect, it } from 'vitest';
-import type { RankMember, RunMember } from '../../ingest/member.js';
-import type { RankedMember } from '../../ingest/ranks.js';
+import type { RankInput, RunInput } from '../../ingest/input.js';
+import type { RankedInput } from '../../ingest/ranks.js';
 import type { RecordedWindow } from '../../model/manifest.js';
 import { profiledBefore } from './profiled-before.js';
 
-const trace = (wasAttached: boolean | null, hasEarlierWindow = false, gpuWork = 5): RankedMember => ({
+const trace = (wasAttached: boolean | null, hasEarlierWindow = false, gpuWork = 5): RankedInput => ({
   rank: 0,
   rankSource: 'file',
   hasEarlierWindow,
   member: {
-    kind: 'kineto',
+    of: 'trace',
     summary: { gpuWork, steps: [{ index: 117 }], process: { pid: '1', wasAttached } },
-  } as unknown as RankMember,
+  } as unknown as RankInput,
 });
-const capture = (...windows: readonly RecordedWindow[]): RunMember =>
-  ({ kind: 'manifest', path: 'p', hints: { rank: 0 }, manifest: { of: 'rank', rank: 0, windows } }) as never;
+const capture = (...windows: readonly RecordedWindow[]): RunInput =>
+  ({
+    of: 'run',
+    path: 'p',
+    hints: { rank: 0 },
+    evidence: { manifest: { of: 'rank', rank: 0, windows } },
+  }) as never;
 const window = (firstStep: number, detached: boolean | null, slower: RecordedWindow['slower'] = null) => ({
   firstStep,
   detached,
   slower,
 });
-const codes = (member: RankedMember, ...beside: readonly RunMember[]) =>
+const codes = (member: RankedInput, ...beside: readonly RunInput[]) =>
   profiledBefore({ beside }, [member]).flatMap((n) => n.problems.map((p) => `${n.rank} ${p.code}`));
 
 const ATTACHED = '0 profiled-before';

@@ -1,7 +1,7 @@
 import { type CheckResult, found } from '../../base/check.js';
 import { formatWholePercent, share } from '../../base/units.js';
-import { traceSummaryOf } from '../../ingest/member.js';
-import type { RankedMember } from '../../ingest/ranks.js';
+import { traceSummaryOf } from '../../ingest/input.js';
+import type { RankedInput } from '../../ingest/ranks.js';
 import type { RunInputs } from '../../ingest/read-run.js';
 import type { RankManifest } from '../../model/manifest.js';
 import { manifestsOf } from '../ranks/locations.js';
@@ -14,7 +14,7 @@ interface RankNotes {
 /** What earlier profiler windows did to the processes that the files come from. */
 export function profiledBefore(
   inputs: Pick<RunInputs, 'beside'>,
-  members: readonly RankedMember[],
+  members: readonly RankedInput[],
 ): readonly RankNotes[] {
   const manifests = manifestsOf(inputs).map((m) => m.manifest);
   const ranks = new Map(manifests.flatMap((m) => (m.of === 'rank' && m.rank !== null ? [[m.rank, m]] : [])));
@@ -35,7 +35,7 @@ const STAYS_ATTACHED = found(
     'TEARDOWN_CUPTI=1 in its environment prevents that from CUDA 12.6 on',
 );
 
-function wasAttached({ member, hasEarlierWindow }: RankedMember, manifest: RankManifest | null): boolean {
+function wasAttached({ member, hasEarlierWindow }: RankedInput, manifest: RankManifest | null): boolean {
   const summary = traceSummaryOf(member);
   if (!summary || summary.gpuWork === 0) return false;
   const first = summary.steps[0]?.index ?? Number.POSITIVE_INFINITY;

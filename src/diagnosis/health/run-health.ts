@@ -1,8 +1,8 @@
 import { type CheckResult, found, type Health, type HealthProblem } from '../../base/check.js';
 import type { Problem } from '../../base/problem.js';
 import { formatCount, formatNumber } from '../../base/units.js';
-import { traceSummaryOf } from '../../ingest/member.js';
-import type { RankedMember } from '../../ingest/ranks.js';
+import { traceSummaryOf } from '../../ingest/input.js';
+import type { RankedInput } from '../../ingest/ranks.js';
 import type { RunInputs } from '../../ingest/read-run.js';
 import type { Comparison } from '../../run/compare.js';
 import { meshProblems, type RunLocations, runFileProblems } from '../ranks/locations.js';
@@ -20,7 +20,7 @@ export interface RunHealth {
 
 interface Checked {
   readonly inputs: RunInputs;
-  readonly members: readonly RankedMember[];
+  readonly members: readonly RankedInput[];
   readonly views: readonly RankView[];
   readonly locations: RunLocations;
   readonly comparison: Comparison | null;
@@ -68,7 +68,7 @@ function dividedByLog(views: readonly RankView[]) {
 
 /** The health of files, with problems of the run as a whole, and notes on single ranks. */
 export function healthOf(
-  members: readonly RankedMember[],
+  members: readonly RankedInput[],
   worldSize: number | null,
   runProblems: readonly Problem[],
   notes: readonly { readonly rank: number; readonly problems: readonly CheckResult[] }[] = [],
@@ -79,7 +79,7 @@ export function healthOf(
 }
 
 /** When a trace was recorded. Empty for other files. */
-function windowOf({ member, rank }: RankedMember): RankWindow[] {
+function windowOf({ member, rank }: RankedInput): RankWindow[] {
   const summary = traceSummaryOf(member);
   return summary ? [{ group: String(member.hints.step ?? ''), rank, ...summary.window }] : [];
 }

@@ -1,5 +1,5 @@
 import { type Share, share } from '../../base/units.js';
-import { manifestOf } from '../../ingest/member.js';
+import { manifestOf } from '../../ingest/input.js';
 import type { RunInputs } from '../../ingest/read-run.js';
 import type { StackSamples } from '../../model/manifest.js';
 import { linesOf } from './stack-lines.js';
@@ -39,9 +39,11 @@ export function hostLines({ beside }: Pick<RunInputs, 'beside'>, rank: number | 
 
 /** Samples of py-spy. A file that names no rank counts for all: usually there is only one. */
 function sampledFromOutside(beside: RunInputs['beside'], rank: number | null): StackSamples | null {
-  const files = beside.flatMap((m) => (m.kind === 'py-spy' ? [m] : []));
+  const files = beside.filter((m) => m.evidence.stacks);
   const own = files.filter((m) => rank === null || m.hints.rank === null || m.hints.rank === rank);
-  const threads = own.flatMap((m) => m.profiles.flatMap((p) => (p.kind === 'samples' ? p.threads : [])));
+  const threads = own.flatMap((m) =>
+    m.evidence.stacks!.flatMap((p) => (p.kind === 'samples' ? p.threads : [])),
+  );
   const main = threads.find((t) => t.isMain && t.stacks.length > 0);
   return main ? linesOf(main) : null;
 }

@@ -1,14 +1,7 @@
 import { type Problem, ProblemLog } from '../../base/problem.js';
 import { largest } from '../../base/statistics.js';
-import {
-  isTraceMember,
-  manifestOf,
-  type ProcessesMember,
-  type TelemetryMember,
-  traceFactsOf,
-  traceSummaryOf,
-} from '../../ingest/member.js';
-import type { RankedMember } from '../../ingest/ranks.js';
+import { isTraceInput, manifestOf, type RunInput, traceFactsOf, traceSummaryOf } from '../../ingest/input.js';
+import type { RankedInput } from '../../ingest/ranks.js';
 import type { RunInputs } from '../../ingest/read-run.js';
 import { axesOutsideMesh } from '../../run/collectives/mesh.js';
 import type { ComparedRank, Comparison } from '../../run/compare.js';
@@ -35,9 +28,7 @@ export function locateRanks(run: RunInputs): RunLocations {
   const capture = joinManifests(manifestsOf(run), problems);
   const ranks = placeRanks(seenRanks(run.members, capture), capture, problems);
   const logs = run.beside.flatMap((m) =>
-    m.kind === 'dmon' || (m.kind === 'proc-samples' && m.gpus.length > 0)
-      ? [{ path: m.path, host: hostOf(m), gpus: m.gpus }]
-      : [],
+    m.evidence.gpus ? [{ path: m.path, host: hostOf(m), gpus: m.evidence.gpus }] : [],
   );
   const { gpus, unplaced } = placeGpus([...ranks.values()], logs);
   problems.addNamed(
@@ -55,8 +46,8 @@ export function locateRanks(run: RunInputs): RunLocations {
   };
 }
 
-const hostOf = (m: TelemetryMember | ProcessesMember): string | null =>
-  (m.kind === 'proc-samples' && m.activity?.machine.host) || m.hints.host;
+const hostOf = ({ evidence, hints }: RunInput): string | null =>
+  evidence.activity?.machine.host || hints.host;
 
 /** Problems of the files that belong to no rank. */
 export function runFileProblems(run: Pick<RunInputs, 'beside'>): readonly Problem[] {
@@ -72,14 +63,12 @@ export function manifestsOf(run: Pick<RunInputs, 'beside'>) {
   });
 }
 
-function seenRanks(members: readonly RankedMember[], capture: CaptureInfo): RankSeen[] {
+function seenRanks(members: readonly RankedInput[], capture: CaptureInfo): RankSeen[] {
   const byRank = new Map<number, RankSeen>();
   const none = { host: null, worldSize: null, coordinatesInName: null, device: null };
   for (const rank of capture.ranks.keys()) byRank.set(rank, { rank, ...none });
   // The first file that says something counts. Traces come first: of a log only the file name helps.
-  const inOrder = members.toSorted(
-    (a, b) => Number(isTraceMember(b.member)) - Number(isTraceMember(a.member)),
-  );
+  const inOrder = members.toSorted((a, b) => Number(isTraceInput(b.member)) - Number(isTraceInput(a.member)));
   for (const { member, rank } of inOrder) {
     const known = byRank.get(rank) ?? { rank, ...none };
     const summary = traceSummaryOf(member);

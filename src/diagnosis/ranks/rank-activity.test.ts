@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RunMember } from '../../ingest/member.js';
+import type { RunInput } from '../../ingest/input.js';
 import { jobActivity } from '../../telemetry/processes/job-activity.js';
 import { type DrawnJob, drawJob } from '../../triage/testing.js';
 import { activityByRank, capturedRanks } from './rank-activity.js';
@@ -7,7 +7,7 @@ import { activityByRank, capturedRanks } from './rank-activity.js';
 const recording = (job: DrawnJob, startedNs = 1) => {
   const drawn = drawJob(job);
   const activity = jobActivity({ ...drawn, machine: { ...drawn.machine, startedNs } });
-  return { kind: 'proc-samples', activity } as unknown as RunMember;
+  return { of: 'run', evidence: { activity } } as unknown as RunInput;
 };
 const worker = (pid: number, parent: number, main = 0.9) => ({ pid, parent, name: 'pt_data_worker', main });
 const TWO_RANKS: DrawnJob = {

@@ -31,7 +31,7 @@ export function activityByRank(
   ranks: readonly number[],
 ): ReadonlyMap<number, RankActivity> {
   const jobs = beside
-    .flatMap((m) => (m.kind === 'proc-samples' && m.activity ? [m.activity] : []))
+    .flatMap((m) => m.evidence.activity ?? [])
     .sort((a, b) => (a.machine.startedNs ?? 0) - (b.machine.startedNs ?? 0));
   const found = new Map<number, RankActivity>();
   for (const job of jobs) {

@@ -3,8 +3,8 @@ import { ProblemLog } from '../../base/problem.js';
 import { groupChecks } from '../../facts/group-checks.js';
 import type { RankCollectives } from '../../facts/rank-collectives.js';
 import type { StepRange } from '../../facts/step-facts.js';
-import { logOf, traceFactsOf } from '../../ingest/member.js';
-import type { RankedMember } from '../../ingest/ranks.js';
+import { logOf, traceFactsOf } from '../../ingest/input.js';
+import type { RankedInput } from '../../ingest/ranks.js';
 import { withoutDenseHead } from '../../logs/dense-head.js';
 import { analyzeEventLog, type EventFacts } from '../../logs/event-facts.js';
 import { inOneUnit } from '../../logs/iteration.js';
@@ -30,7 +30,7 @@ interface LogFile {
  * `failures` gets the logs whose analysis failed: a bug there must not cost the user the other files.
  */
 export function viewsOf(
-  members: readonly RankedMember[],
+  members: readonly RankedInput[],
   steps: StepRange | null,
   failures = new ProblemLog(),
 ): RankView[] {
@@ -54,7 +54,7 @@ export function viewsOf(
     .sort((a, b) => a.rank - b.rank);
 }
 
-function logsOf({ member, rank }: RankedMember, steps: StepRange | null, failures: ProblemLog): LogFile[] {
+function logsOf({ member, rank }: RankedInput, steps: StepRange | null, failures: ProblemLog): LogFile[] {
   const whole = logOf(member);
   if (!whole) return [];
   try {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RunInputs } from '../../ingest/read-run.js';
-import { TelemetryStreamReader } from '../../readers/dmon/telemetry-stream-reader.js';
+import { TelemetryStreamReader } from '../../readers/common/telemetry/telemetry-stream-reader.js';
 import { seriesOf } from '../../telemetry/gpu-series.js';
 import { summarizeTelemetry } from '../../telemetry/gpu-state.js';
 import { telemetryVerdict } from './telemetry-verdict.js';
@@ -14,9 +14,8 @@ function judge(...logs: string[]) {
     const reader = new TelemetryStreamReader();
     reader.push(Buffer.from(text));
     const read = reader.finish();
-    if (read.kind !== 'dmon') throw new Error('no telemetry');
     const { telemetry } = read;
-    return { kind: 'dmon', gpus: summarizeTelemetry(telemetry), series: seriesOf(telemetry) };
+    return { of: 'run', evidence: { gpus: summarizeTelemetry(telemetry), series: seriesOf(telemetry) } };
   });
   return telemetryVerdict({ beside } as unknown as RunInputs);
 }

@@ -19,13 +19,11 @@ import type { Verdict } from './verdict.js';
  * and whether its clock and power fit that; not what it waits for. Null: there is none, or it does not have utilization.
  */
 export function telemetryVerdict({ beside }: Pick<RunInputs, 'beside'>): Verdict | null {
-  const measured = beside.flatMap((m) =>
-    m.kind === 'dmon'
-      ? m.gpus.flatMap((gpu, i) => {
-          const busy = busyWhileWorking(m.series[i]!.utilization);
-          return busy === null ? [] : [{ gpu, busy }];
-        })
-      : [],
+  const measured = beside.flatMap(({ evidence: { gpus = [], series } }) =>
+    gpus.flatMap((gpu, i) => {
+      const busy = series ? busyWhileWorking(series[i]!.utilization) : null;
+      return busy === null ? [] : [{ gpu, busy }];
+    }),
   );
   if (measured.length === 0) return null;
   const working = measured.filter(({ busy }) => busy >= GPU_WORKS);

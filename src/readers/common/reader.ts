@@ -1,52 +1,55 @@
 import type { Problem } from '../../base/problem.js';
-import type { CompileLog } from '../../model/compile-log.js';
-import type { EventLog } from '../../model/event-log.js';
-import type { FlightDump } from '../../model/flight-dump.js';
-import type { Manifest } from '../../model/manifest.js';
-import type { Recording } from '../../model/recording.js';
-import type { StackProfile } from '../../model/stack-profile.js';
-import type { GpuTelemetry } from '../../model/telemetry.js';
 import type { TraceData } from '../../model/trace-data.js';
-import type { FactsRecord } from './facts-record.js';
+import type { Content } from './content.js';
 
-/** What a reader makes of one member. */
-export type ReadResult =
-  | { readonly kind: 'kineto'; readonly trace: TraceData; readonly problems: readonly Problem[] }
-  | { readonly kind: 'perfetto'; readonly trace: TraceData; readonly problems: readonly Problem[] }
-  | { readonly kind: 'nsys'; readonly trace: TraceData; readonly problems: readonly Problem[] }
-  /** Null: of another version, or broken. */
-  | { readonly kind: 'facts'; readonly record: FactsRecord | null; readonly problems: readonly Problem[] }
-  | { readonly kind: 'events'; readonly log: EventLog; readonly problems: readonly Problem[] }
-  /** Null: too large, or not JSON. */
-  | { readonly kind: 'manifest'; readonly manifest: Manifest | null; readonly problems: readonly Problem[] }
-  | { readonly kind: 'torch-log'; readonly log: CompileLog; readonly problems: readonly Problem[] }
-  | { readonly kind: 'flight-recorder'; readonly dump: FlightDump; readonly problems: readonly Problem[] }
-  | {
-      readonly kind: 'py-spy';
-      readonly profiles: readonly StackProfile[];
-      readonly problems: readonly Problem[];
-    }
-  /** Null: it has no header. */
-  | {
-      readonly kind: 'proc-samples';
-      readonly recording: Recording | null;
-      readonly problems: readonly Problem[];
-    }
-  | { readonly kind: 'dmon'; readonly telemetry: GpuTelemetry; readonly problems: readonly Problem[] };
+/** What a reader makes of one file. Each format adds its model: `trace`, `log`, `telemetry`, … */
+export interface ReadModel {
+  readonly problems: readonly Problem[];
+}
 
-/** A format: how to recognize it and how to read it. */
-export interface ReaderDescriptor {
-  readonly id: ReadResult['kind'];
+/** The model of every kind of trace. */
+export interface TraceRead extends ReadModel {
+  readonly trace: TraceData;
+}
+
+/**
+ * A format: how to recognize it, how to read it, and what its files are good for. All of it is in the format's own folder; one
+ * line in `registry.ts` adds it.
+ */
+export interface ReaderDescriptor<T extends ReadModel = ReadModel> {
+  /** The `kind` of its files in reports. */
+  readonly id: string;
   /** For error messages: "a PyTorch profiler trace (Chrome trace JSON)". */
   readonly title: string;
+  /** How `inspect` names and counts such files. */
+  readonly line: InspectLine;
+  /**
+   * A file without events is refused: its problems say what to pass instead. Without this, such a file in a searched folder is
+   * ignored like any other.
+   */
+  readonly refusesEmpty?: boolean;
   /** Looks only at the first decoded bytes (at most 64 KiB), never at the file name, which may be anything. */
   sniff(head: Uint8Array): boolean;
-  create(options: ReaderOptions): StreamReader;
+  create(options: ReaderOptions): StreamReader<T>;
   /**
    * For formats that must be read at many positions. `create` is then only for bytes that come one after the other, as from a
    * pipe. Faults in the data are problems in the result.
    */
-  readonly readAt?: (file: RandomAccess) => Promise<ReadResult>;
+  readonly readAt?: (file: RandomAccess) => Promise<T>;
+  /** What the rest of whyslow gets. `keepColumns`: the caller wants samples one by one, not only what they amount to. */
+  digest(read: T, keepColumns: boolean): Content;
+}
+
+/** One line of `whyslow inspect`, as data. */
+export interface InspectLine {
+  readonly one: string;
+  readonly many: string;
+  /** What is counted in a file: events, records, samples. Empty: nothing. */
+  readonly counts: string;
+  /** It is a trace, which has events on a GPU. */
+  readonly isTrace?: boolean;
+  /** There is one per rank, so they are counted and not listed one by one. */
+  readonly isUnlisted?: boolean;
 }
 
 /** A file that can be read anywhere. */
@@ -64,11 +67,11 @@ export interface ReaderOptions {
 }
 
 /** Push decoded bytes, then finish. Throws only on bugs: faults in the data are problems in the result. */
-export interface StreamReader {
+export interface StreamReader<T extends ReadModel = ReadModel> {
   push(chunk: Uint8Array): void;
   /** The rest of the bytes is not needed. */
   readonly isDone?: boolean;
   /** It keeps no chunk: after `push` the memory may be used again. */
   readonly keepsNothing?: boolean;
-  finish(): ReadResult;
+  finish(): T;
 }

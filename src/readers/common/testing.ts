@@ -1,11 +1,11 @@
-import type { ReaderDescriptor, ReadResult } from './reader.js';
+import type { ReaderDescriptor, ReadModel } from './reader.js';
 
 /** For the tests of readers: reads a text or bytes in chunks, cut at the given positions. */
-export function readCut(
-  descriptor: ReaderDescriptor,
+export function readCut<T extends ReadModel>(
+  descriptor: ReaderDescriptor<T>,
   input: string | Uint8Array,
   cuts: readonly number[],
-): ReadResult {
+): T {
   const bytes = typeof input === 'string' ? Buffer.from(input) : input;
   const reader = descriptor.create({});
   let from = 0;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { MAX_ROWS } from '../common/telemetry/columns.js';
 import { findReader } from '../registry.js';
-import { MAX_ROWS } from './columns.js';
 import { dmonReader } from './descriptor.js';
 import { DMON, draw, faults, QUERY, read } from './testing.js';
 

@@ -1,15 +1,19 @@
 import type { ReaderDescriptor } from '../common/reader.js';
+import { dmonNames, knownColumns } from '../common/telemetry/dmon-layout.js';
+import { queryNames } from '../common/telemetry/query-layout.js';
+import { type TelemetryRead, TelemetryStreamReader } from '../common/telemetry/telemetry-stream-reader.js';
 import { headText } from '../common/text.js';
-import { dmonNames, knownColumns } from './dmon-layout.js';
-import { queryNames } from './query-layout.js';
-import { TelemetryStreamReader } from './telemetry-stream-reader.js';
+
+import { digestTelemetry, TELEMETRY_LINE } from './digest.js';
 
 /** What nvidia-smi prints over time: `dmon`, or a query as CSV. */
-export const dmonReader: ReaderDescriptor = {
+export const dmonReader: ReaderDescriptor<TelemetryRead> = {
   id: 'dmon',
   title: 'GPU telemetry (`nvidia-smi dmon`, or `--query-gpu=… --format=csv`)',
+  line: TELEMETRY_LINE,
   sniff,
   create: () => new TelemetryStreamReader(),
+  digest: digestTelemetry,
 };
 
 /** Lines that may come before the header: a warning of the driver, the tail of an earlier log. */

@@ -2,18 +2,31 @@ import { ProblemLog } from '../../base/problem.js';
 import { Fields } from '../common/fields.js';
 import { asObject, type JsonObject, parseObject } from '../common/json-object.js';
 import { LineSplitter, type PieceEnd, type PieceSink } from '../common/line-splitter.js';
-import type { ReaderDescriptor, ReadResult, StreamReader } from '../common/reader.js';
+import type { ReaderDescriptor, StreamReader } from '../common/reader.js';
+import { TelemetryColumns } from '../common/telemetry/columns.js';
+import { newTelemetryFaults } from '../common/telemetry/faults.js';
+import {
+  type Cell,
+  clearSample,
+  emptySample,
+  figure,
+  index,
+  name,
+  pci,
+  uuid,
+} from '../common/telemetry/sample.js';
+import type { TelemetryRead } from '../common/telemetry/telemetry-stream-reader.js';
 import { headText } from '../common/text.js';
-import { TelemetryColumns } from './columns.js';
-import { newTelemetryFaults } from './faults.js';
-import { type Cell, clearSample, emptySample, figure, index, name, pci, uuid } from './sample.js';
+import { digestTelemetry, TELEMETRY_LINE } from './digest.js';
 
 /** What rocm-smi prints with `--json`: an object per call, on one line. A loop that appends them makes a log. */
-export const rocmSmiReader: ReaderDescriptor = {
+export const rocmSmiReader: ReaderDescriptor<TelemetryRead> = {
   id: 'dmon',
   title: 'GPU telemetry of AMD (`rocm-smi --json`)',
   sniff: (head) => headText(head).split('\n', MAX_LINES_BEFORE).some(looksLikeCards),
+  line: TELEMETRY_LINE,
   create: () => new RocmSmiReader(),
+  digest: digestTelemetry,
 };
 
 /** Warnings of rocm-smi may come before the object. */
@@ -47,7 +60,7 @@ const KEYS: readonly (readonly [key: RegExp, Cell])[] = [
   [/^Unique ID$/, (sample, text) => uuid(sample, text.replace(/^0x/i, ''))],
 ];
 
-class RocmSmiReader implements StreamReader, PieceSink {
+class RocmSmiReader implements StreamReader<TelemetryRead>, PieceSink {
   readonly #faults = newTelemetryFaults();
   readonly #columns = new TelemetryColumns(this.#faults);
   readonly #splitter = new LineSplitter(this);
@@ -58,10 +71,10 @@ class RocmSmiReader implements StreamReader, PieceSink {
     this.#splitter.push(chunk);
   }
 
-  finish(): ReadResult {
+  finish(): TelemetryRead {
     this.#splitter.finish();
     this.#problems.addAll(this.#faults.list());
-    return { kind: 'dmon', telemetry: this.#columns.finish(), problems: this.#problems.list() };
+    return { telemetry: this.#columns.finish(), problems: this.#problems.list() };
   }
 
   piece(bytes: Buffer, start: number, end: number, by: PieceEnd, line: number): void {

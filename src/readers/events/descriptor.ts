@@ -1,13 +1,15 @@
 import { parseObject } from '../common/json-object.js';
 import type { ReaderDescriptor } from '../common/reader.js';
-import { EventsStreamReader } from './events-stream-reader.js';
+import { type EventsRead, EventsStreamReader } from './events-stream-reader.js';
 
 /** `cuda_events_rank_<r>.jsonl`, as whyslow and lmms-engine write it. */
-export const eventsReader: ReaderDescriptor = {
+export const eventsReader: ReaderDescriptor<EventsRead> = {
   id: 'events',
   title: 'an event log (JSON lines with name, step, rank and duration_ms)',
+  line: { one: 'event log', many: 'event logs', counts: 'records' },
   sniff,
   create: () => new EventsStreamReader(),
+  digest: ({ log }) => ({ of: 'log', log }),
 };
 
 /** Lines that may come before the first record: NUL padding, the tail of a cut record, a stray print. */

@@ -1,12 +1,17 @@
 import { ProblemLog, type ProblemText } from '../../base/problem.js';
 import type { FactsRecord } from '../common/facts-record.js';
 import { parseObject } from '../common/json-object.js';
-import type { ReadResult, StreamReader } from '../common/reader.js';
+import type { ReadModel, StreamReader } from '../common/reader.js';
 import { FACTS_FORMAT, LINE_END, MAX_BYTES } from './format.js';
 import { readPart } from './read-part.js';
 
+export interface FactsRead extends ReadModel {
+  /** Null: of another version, or broken. */
+  readonly record: FactsRecord | null;
+}
+
 /** Holds the file, or only its first part if no more is wanted. */
-export class FactsStreamReader implements StreamReader {
+export class FactsStreamReader implements StreamReader<FactsRead> {
   readonly #light: boolean;
   #held = Buffer.alloc(0);
   #length = 0;
@@ -29,11 +34,11 @@ export class FactsStreamReader implements StreamReader {
     return this.#fault !== null || (this.#light && this.#ends !== null && this.#length >= this.#ends[1]!);
   }
 
-  finish(): ReadResult {
+  finish(): FactsRead {
     const problems = new ProblemLog();
     const record = this.#fault ? null : this.#record();
     if (!record) problems.add('broken-facts', this.#fault ?? CUT_SHORT);
-    return { kind: 'facts', record, problems: problems.list() };
+    return { record, problems: problems.list() };
   }
 
   #hold(chunk: Uint8Array): void {

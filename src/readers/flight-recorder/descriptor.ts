@@ -1,15 +1,23 @@
 import { ProblemLog } from '../../base/problem.js';
-import type { ReaderDescriptor, ReadResult, StreamReader } from '../common/reader.js';
+import type { FlightDump } from '../../model/flight-dump.js';
+import type { ReaderDescriptor, ReadModel, StreamReader } from '../common/reader.js';
 import { headText } from '../common/text.js';
 import { WholeFile } from '../common/whole-file.js';
 import { NOTHING_DUMPED, toFlightDump } from './to-flight-dump.js';
 
+interface FlightRead extends ReadModel {
+  readonly dump: FlightDump;
+}
+
 /** Dumps of torch's flight recorder, one per rank. */
-export const flightRecorderReader: ReaderDescriptor = {
+export const flightRecorderReader: ReaderDescriptor<FlightRead> = {
   id: 'flight-recorder',
   title: 'a dump of torch’s flight recorder, as JSON (nccl_trace_rank_<r>.json)',
   sniff: (head) => looksLikeJson(headText(head)) || looksLikePickle(head),
+  line: { one: 'flight-recorder dump', many: 'flight-recorder dumps', counts: 'collectives' },
+  refusesEmpty: true,
   create: () => new FlightRecorderReader(),
+  digest: ({ dump }) => ({ of: 'run', events: dump.collectives.length, evidence: { flightDump: dump } }),
 };
 
 function looksLikeJson(text: string): boolean {
@@ -28,7 +36,7 @@ function looksLikePickle(head: Uint8Array): boolean {
 /** 2,000 entries with stacks have about 10 MB. */
 const MAX_BYTES = 128 << 20;
 
-class FlightRecorderReader implements StreamReader {
+class FlightRecorderReader implements StreamReader<FlightRead> {
   readonly #file = new WholeFile(MAX_BYTES);
   #isPickle: boolean | null = null;
 
@@ -37,14 +45,14 @@ class FlightRecorderReader implements StreamReader {
     if (!this.#isPickle) this.#file.push(chunk);
   }
 
-  finish(): ReadResult {
+  finish(): FlightRead {
     const problems = new ProblemLog();
     const object = this.#isPickle ? null : this.#file.object();
     if (this.#isPickle) problems.add('pickle', PICKLE);
     else if (this.#file.isTooLarge) problems.add('too-large', TOO_LARGE);
     else if (!object) problems.add('broken-dump', BROKEN);
     const dump = object ? toFlightDump(object, problems) : NOTHING_DUMPED;
-    return { kind: 'flight-recorder', dump, problems: problems.list() };
+    return { dump, problems: problems.list() };
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Problem, ProblemLog } from '../../base/problem.js';
-import type { ReaderDescriptor, ReaderOptions, ReadResult, StreamReader } from '../common/reader.js';
+import type { ReaderDescriptor, ReaderOptions, StreamReader, TraceRead } from '../common/reader.js';
 import { headText } from '../common/text.js';
 import { TraceBuilder } from '../common/trace-rows/builder.js';
 import { CUT_FIELD, parseHeader } from '../common/trace-rows/header.js';
@@ -10,9 +10,10 @@ import type { EventScanner } from './scanner.js';
 import { WasmScanner } from './wasm-scanner.js';
 
 /** PyTorch profiler traces: Chrome trace JSON as Kineto writes it. */
-export const kinetoReader: ReaderDescriptor = {
+export const kinetoReader: ReaderDescriptor<TraceRead> = {
   id: 'kineto',
   title: 'a PyTorch profiler trace (JSON with "traceEvents", or an array of events)',
+  line: { one: 'trace', many: 'traces', counts: 'events', isTrace: true },
   sniff,
   create: (options) => {
     const fast = WasmScanner.create();
@@ -20,6 +21,7 @@ export const kinetoReader: ReaderDescriptor = {
       ? new KinetoReader(options, fast)
       : new KinetoReader(options, new PlainScanner(), [SLOW_SCANNER]);
   },
+  digest: ({ trace }) => ({ of: 'trace', trace }),
 };
 
 /** An object, or an array of objects, with the keys of a trace. */
@@ -45,7 +47,7 @@ const SLOW_SCANNER: Problem = {
   first: null,
 };
 
-export class KinetoReader implements StreamReader {
+export class KinetoReader implements StreamReader<TraceRead> {
   /** The scanner has its own copy. */
   readonly keepsNothing = true;
   readonly #problems = new ProblemLog();
@@ -64,7 +66,7 @@ export class KinetoReader implements StreamReader {
     this.#document.push(chunk);
   }
 
-  finish(): ReadResult {
+  finish(): TraceRead {
     const header = parseHeader(this.#document.finish(), this.#problems);
     const tables = this.#scanner.finish();
     noteTables(tables, this.#problems);
@@ -74,6 +76,6 @@ export class KinetoReader implements StreamReader {
     }
     const isCut = this.#document.isCut || Object.hasOwn(header.rest, CUT_FIELD);
     const trace = this.#builder.finish(tables, header, isCut, this.#problems);
-    return { kind: 'kineto', trace, problems: this.#problems.list() };
+    return { trace, problems: this.#problems.list() };
   }
 }

@@ -1,13 +1,15 @@
 import type { ReaderDescriptor } from '../common/reader.js';
 import { headText } from '../common/text.js';
-import { ManifestStreamReader } from './manifest-stream-reader.js';
+import { type ManifestRead, ManifestStreamReader } from './manifest-stream-reader.js';
 
 /** `run.json` and `ranks/rank_<r>.json` of a capture. */
-export const manifestReader: ReaderDescriptor = {
+export const manifestReader: ReaderDescriptor<ManifestRead> = {
   id: 'manifest',
   title: 'a capture manifest (run.json, ranks/rank_<r>.json)',
+  line: { one: 'manifest', many: 'manifests', counts: '', isUnlisted: true },
   sniff,
   create: () => new ManifestStreamReader(),
+  digest: ({ manifest }) => ({ of: 'run', events: 0, evidence: manifest ? { manifest } : {} }),
 };
 
 /** Keys that only manifests have: the header of an event log also has `whyslow`, `run`, `rank` and `anchors`. */

@@ -1,13 +1,19 @@
 import { ProblemLog } from '../../base/problem.js';
+import type { Manifest } from '../../model/manifest.js';
 import { parseObject } from '../common/json-object.js';
-import type { ReadResult, StreamReader } from '../common/reader.js';
+import type { ReadModel, StreamReader } from '../common/reader.js';
 import { toManifest } from './to-manifest.js';
+
+export interface ManifestRead extends ReadModel {
+  /** Null: too large, or not JSON. */
+  readonly manifest: Manifest | null;
+}
 
 /** A manifest has a few kilobytes; with the clock anchors of a whole day, a few hundred. */
 export const MAX_BYTES = 1 << 20;
 
 /** Holds the whole file, which is one small object. */
-export class ManifestStreamReader implements StreamReader {
+export class ManifestStreamReader implements StreamReader<ManifestRead> {
   #chunks: Buffer[] = [];
   #bytes = 0;
 
@@ -17,7 +23,7 @@ export class ManifestStreamReader implements StreamReader {
     else this.#chunks = [];
   }
 
-  finish(): ReadResult {
+  finish(): ManifestRead {
     const problems = new ProblemLog();
     const text = Buffer.concat(this.#chunks)
       .toString('utf8')
@@ -26,7 +32,6 @@ export class ManifestStreamReader implements StreamReader {
     if (this.#bytes > MAX_BYTES) problems.add('too-large', TOO_LARGE);
     else if (!object) problems.add('broken-manifest', BROKEN);
     return {
-      kind: 'manifest',
       manifest: object && toManifest(object, problems),
       problems: problems.list(),
     };

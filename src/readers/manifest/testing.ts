@@ -9,7 +9,6 @@ export function read(
   cuts: readonly number[] = [],
 ): { manifest: Manifest | null; problems: readonly Problem[] } {
   const result = readCut(manifestReader, input, cuts);
-  if (result.kind !== 'manifest') throw new Error(`unexpected kind ${result.kind}`);
   return result;
 }
 

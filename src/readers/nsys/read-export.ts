@@ -1,6 +1,4 @@
-import type { Problem } from '../../base/problem.js';
-import type { TraceData } from '../../model/trace-data.js';
-import type { RandomAccess } from '../common/reader.js';
+import type { RandomAccess, TraceRead } from '../common/reader.js';
 import { type ColumnOf, EVENT_TABLES, mainProcess } from './collect.js';
 import { ANY_PROCESS, EventColumns, KIND } from './event-columns.js';
 import { newNsysFaults } from './faults.js';
@@ -14,13 +12,8 @@ import { markSteps } from './steps.js';
 import { MAX_NAME, NsysStrings } from './strings.js';
 import { toTraceData } from './to-trace-data.js';
 
-export interface NsysExport {
-  readonly trace: TraceData;
-  readonly problems: readonly Problem[];
-}
-
 /** Reads an export of Nsight Systems into the columns of a trace. Faults in the data become problems. */
-export async function readExport(file: RandomAccess): Promise<NsysExport> {
+export async function readExport(file: RandomAccess): Promise<TraceRead> {
   const faults = newNsysFaults();
   const scanFaults = { badPages: 0, badRows: 0 };
   const events = new EventColumns();
@@ -61,7 +54,7 @@ export async function readExport(file: RandomAccess): Promise<NsysExport> {
 }
 
 /** For a file that comes through a pipe or is packed. */
-export function notSeekable(): NsysExport {
+export function notSeekable(): TraceRead {
   const faults = newNsysFaults();
   faults.add('cannot-seek', null);
   const none = toTraceData(new EventColumns().finish(), new NsysStrings(), EMPTY_HEADER, 0n, () => true);

@@ -34,7 +34,6 @@ function namesOf(copy: [number, number], call: [number, number], operator = 'ate
     toPftrace(Buffer.from(JSON.stringify({ traceEvents })), 'categories'),
     [],
   );
-  if (result.kind !== 'perfetto') throw new Error('another format');
   const trace = new Trace(result.trace);
   const row = trace.index.ofKinds((k) => k.category === Category.memcpy)[0]!;
   return [trace.name(row), ...result.problems.map((p) => p.code)];

@@ -1,6 +1,5 @@
 import { ProblemLog } from '../../base/problem.js';
-import type { TraceData } from '../../model/trace-data.js';
-import type { ReaderOptions, ReadResult, StreamReader } from '../common/reader.js';
+import type { ReaderOptions, StreamReader, TraceRead } from '../common/reader.js';
 import { TraceBuilder } from '../common/trace-rows/builder.js';
 import { EventRow } from '../common/trace-rows/event-row.js';
 import { noteTables } from '../common/trace-rows/note-tables.js';
@@ -30,7 +29,7 @@ const MAX_SEQUENCES = 4096;
 const FOREIGN_BYTES = 64 << 20;
 
 /** Reads a Perfetto trace packet by packet into the columns of the model. */
-export class PerfettoReader implements StreamReader {
+export class PerfettoReader implements StreamReader<TraceRead> {
   /** What is not complete is copied. */
   readonly keepsNothing = true;
   readonly #faults = newPerfettoFaults();
@@ -83,9 +82,9 @@ export class PerfettoReader implements StreamReader {
     if (!this.isDone) this.#stream.push(chunk);
   }
 
-  finish(): ReadResult {
+  finish(): TraceRead {
     if (!this.isDone) this.#stream.finish();
-    if (!this.#isTorch) return { kind: 'perfetto', ...this.#foreign() };
+    if (!this.#isTorch) return this.#foreign();
     const { pairs, args, header: texts } = this.#tools;
     pairs.finish();
     this.#flush();
@@ -103,7 +102,6 @@ export class PerfettoReader implements StreamReader {
     problems.addAll(this.#faults.list());
     // Events cannot be read again from their position.
     return {
-      kind: 'perfetto',
       trace: { ...trace, kinds, offsets: new Float64Array(0) },
       problems: problems.list(),
     };
@@ -128,7 +126,7 @@ export class PerfettoReader implements StreamReader {
   }
 
   /** A trace of Android, Chrome or anything else: one sentence, and no events. */
-  #foreign(): { readonly trace: TraceData; readonly problems: ReadResult['problems'] } {
+  #foreign(): TraceRead {
     const faults = newPerfettoFaults();
     faults.add('not-pytorch', null);
     const nothing = new TraceBuilder(() => Number.NaN);

@@ -1,15 +1,20 @@
 import type { MachineFacts, MachineSample, ProcessFacts, Recording } from '../../model/recording.js';
 import { asObject, parseObject } from '../common/json-object.js';
 import { LineSplitter, type PieceEnd, type PieceSink } from '../common/line-splitter.js';
-import type { ReadResult, StreamReader } from '../common/reader.js';
+import type { ReadModel, StreamReader } from '../common/reader.js';
 import { newProcSamplesFaults } from './faults.js';
 import { machineOf, processOf, sampleOf } from './recording-fields.js';
+
+export interface RecordingRead extends ReadModel {
+  /** Null: it has no header. */
+  readonly recording: Recording | null;
+}
 
 /** A day of a job with 8 ranks has about 200,000. About 100 bytes each in memory. */
 const MAX_THREADS = 2_000_000;
 
 /** Reads a recording line by line. The last line about a process counts: it may have loaded torch meanwhile. */
-export class RecordingReader implements StreamReader, PieceSink {
+export class RecordingReader implements StreamReader<RecordingRead>, PieceSink {
   readonly #faults = newProcSamplesFaults();
   readonly #splitter = new LineSplitter(this);
   readonly #processes = new Map<number, ProcessFacts>();
@@ -22,7 +27,7 @@ export class RecordingReader implements StreamReader, PieceSink {
     this.#splitter.push(chunk);
   }
 
-  finish(): Extract<ReadResult, { kind: 'proc-samples' }> {
+  finish(): RecordingRead {
     this.#splitter.finish();
     const recording: Recording | null = this.#machine && {
       machine: this.#machine,
@@ -30,7 +35,7 @@ export class RecordingReader implements StreamReader, PieceSink {
       samples: this.#samples,
       gpuText: this.#gpuText,
     };
-    return { kind: 'proc-samples', recording, problems: this.#faults.list() };
+    return { recording, problems: this.#faults.list() };
   }
 
   piece(bytes: Buffer, start: number, end: number, by: PieceEnd, line: number): void {

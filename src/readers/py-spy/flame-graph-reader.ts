@@ -1,6 +1,7 @@
-import type { ReadResult, StreamReader } from '../common/reader.js';
+import type { StreamReader } from '../common/reader.js';
 import { WholeFile } from '../common/whole-file.js';
 import { newPySpyFaults } from './faults.js';
+import type { StacksRead } from './stack-book.js';
 import { RawReader } from './text-reader.js';
 
 /** A picture of an SVG's head, and the namespace of the library that draws it for py-spy. */
@@ -24,18 +25,18 @@ interface Box {
 }
 
 /** `py-spy record -o profile.svg`, its default: the picture holds every stack with its samples, as the raw format does. */
-export class FlameGraphReader implements StreamReader {
+export class FlameGraphReader implements StreamReader<StacksRead> {
   readonly #file = new WholeFile(MAX_BYTES);
 
   push(chunk: Uint8Array): void {
     this.#file.push(chunk);
   }
 
-  finish(): ReadResult {
+  finish(): StacksRead {
     const faults = newPySpyFaults();
     if (this.#file.isTooLarge) {
       faults.add('too-large', null);
-      return { kind: 'py-spy', profiles: [], problems: faults.list() };
+      return { profiles: [], problems: faults.list() };
     }
     const svg = this.#file.text();
     if (!/<\/svg>\s*$/.test(svg.slice(-200))) faults.add('cut-picture', null);

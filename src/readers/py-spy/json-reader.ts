@@ -1,9 +1,9 @@
 import type { StackFrame, StackProfile } from '../../model/stack-profile.js';
 import { asObject, type JsonObject, parseJson } from '../common/json-object.js';
-import type { ReadResult, StreamReader } from '../common/reader.js';
+import type { StreamReader } from '../common/reader.js';
 import { WholeFile } from '../common/whole-file.js';
 import { newPySpyFaults, type PySpyFaults } from './faults.js';
-import { StackBook } from './stack-book.js';
+import { StackBook, type StacksRead } from './stack-book.js';
 
 export const looksLikeJsonDump = (head: string): boolean =>
   /^\s*\[\s*\{/.test(head) && /"owns_gil"\s*:/.test(head) && /"os_thread_id"\s*:/.test(head);
@@ -16,21 +16,21 @@ export const looksLikeSpeedscope = (head: string): boolean =>
 const MAX_BYTES = 256 << 20;
 
 /** `py-spy dump --json`, and speedscope's format, which py-spy and others write. */
-export class JsonStacksReader implements StreamReader {
+export class JsonStacksReader implements StreamReader<StacksRead> {
   readonly #file = new WholeFile(MAX_BYTES);
 
   push(chunk: Uint8Array): void {
     this.#file.push(chunk);
   }
 
-  finish(): ReadResult {
+  finish(): StacksRead {
     const faults = newPySpyFaults();
     const value = this.#file.isTooLarge ? undefined : parseJson(this.#file.text());
     if (this.#file.isTooLarge) faults.add('too-large', null);
     else if (value === undefined) faults.add('broken-json', null);
     const profiles = Array.isArray(value) ? dumpsIn(value, faults) : speedscopeIn(asObject(value), faults);
     const told = profiles.filter((p) => p.threads.some((t) => t.stacks.length > 0));
-    return { kind: 'py-spy', profiles: told, problems: faults.list() };
+    return { profiles: told, problems: faults.list() };
   }
 }
 

@@ -21,7 +21,6 @@ const fixture = (name: string) =>
 
 function read(input: string | Uint8Array, cuts: readonly number[] = []) {
   const result = readCut(pySpyReader, input, cuts);
-  if (result.kind !== 'py-spy') throw new Error(result.kind);
   return result;
 }
 const mainOf = ([profile]: readonly StackProfile[]) => profile!.threads.filter((t) => t.isMain);
@@ -184,8 +183,8 @@ it('survives JSON of any shape', () => {
   const schema = '{"$schema":"https://www.speedscope.app/file-format-schema.json",';
   fc.assert(
     fc.property(fc.array(thread, { minLength: 1 }), speedscope, (threads, file) => {
-      expect(read(text(threads)).kind).toBe('py-spy');
-      expect(read(schema + text(file).slice(1)).kind).toBe('py-spy');
+      expect(read(text(threads)).profiles).toBeInstanceOf(Array);
+      expect(read(schema + text(file).slice(1)).profiles).toBeInstanceOf(Array);
     }),
     { numRuns: 200 },
   );

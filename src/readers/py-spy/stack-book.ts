@@ -1,7 +1,12 @@
 import type { SampledStack, StackFrame, StackProfile, StackThread } from '../../model/stack-profile.js';
 import { MAX_TEXT } from '../common/fields.js';
 import { isOwnFile } from '../common/own-code.js';
+import type { ReadModel } from '../common/reader.js';
 import type { PySpyFaults } from './faults.js';
+
+export interface StacksRead extends ReadModel {
+  readonly profiles: readonly StackProfile[];
+}
 
 /** Deeper stacks keep their innermost frames. */
 const MAX_DEPTH = 256;

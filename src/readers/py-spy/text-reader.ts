@@ -1,8 +1,8 @@
 import type { StackFrame, StackProfile } from '../../model/stack-profile.js';
 import { LineSplitter, type PieceEnd, type PieceSink } from '../common/line-splitter.js';
-import type { ReadResult, StreamReader } from '../common/reader.js';
+import type { StreamReader } from '../common/reader.js';
 import { newPySpyFaults } from './faults.js';
-import { StackBook } from './stack-book.js';
+import { StackBook, type StacksRead } from './stack-book.js';
 
 /** `Process 9293: python train.py`, `Thread 9293 (active+gil): "MainThread"`, `    step (train.py:12)`. */
 const PROCESS = /^Process (\d{1,10}): (.*)$/;
@@ -25,7 +25,7 @@ export const looksLikeDump = (head: string): boolean =>
   /^Process \d+: /m.test(head) && /^Thread \S+ \([a-z+ ]+\)/m.test(head);
 
 /** Lines of a file, each with its terminator. */
-abstract class LineReader implements StreamReader, PieceSink {
+abstract class LineReader implements StreamReader<StacksRead>, PieceSink {
   readonly faults = newPySpyFaults();
   readonly #splitter = new LineSplitter(this);
 
@@ -33,10 +33,10 @@ abstract class LineReader implements StreamReader, PieceSink {
     this.#splitter.push(chunk);
   }
 
-  finish(): ReadResult {
+  finish(): StacksRead {
     this.#splitter.finish();
     const profiles = this.profiles().filter((p) => p.threads.some((t) => t.stacks.length > 0));
-    return { kind: 'py-spy', profiles, problems: this.faults.list() };
+    return { profiles, problems: this.faults.list() };
   }
 
   piece(bytes: Buffer, start: number, end: number, by: PieceEnd, at: number): void {

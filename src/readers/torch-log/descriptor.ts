@@ -1,25 +1,36 @@
+import type { CompileLog } from '../../model/compile-log.js';
 import { LineSplitter, type PieceEnd, type PieceSink } from '../common/line-splitter.js';
-import type { ReaderDescriptor, ReadResult, StreamReader } from '../common/reader.js';
+import type { ReaderDescriptor, ReadModel, StreamReader } from '../common/reader.js';
 import { headText } from '../common/text.js';
 import { CompileEvents } from './compile-events.js';
 import { newTorchLogFaults } from './faults.js';
 import { parseLogLine } from './log-line.js';
 
+interface TorchLogRead extends ReadModel {
+  readonly log: CompileLog;
+}
+
 /** What a job under `TORCH_LOGS=recompiles,graph_breaks` wrote to stderr, and the warning that torch writes by itself. */
-export const torchLogReader: ReaderDescriptor = {
+export const torchLogReader: ReaderDescriptor<TorchLogRead> = {
   id: 'torch-log',
   title: 'a log of torch.compile (stderr of a job under TORCH_LOGS=recompiles,graph_breaks)',
   sniff: (head) =>
     headText(head)
       .split('\n')
       .some((line) => parseLogLine(line.slice(0, MAX_LINE)) !== null),
+  line: { one: 'log of torch.compile', many: 'logs of torch.compile', counts: 'events' },
   create: () => new TorchLogStreamReader(),
+  digest: ({ log }) => ({ of: 'run', events: eventsIn(log), evidence: { compileLog: log } }),
 };
+
+const eventsIn = ({ functions, graphBreaks }: CompileLog): number =>
+  functions.reduce((n, f) => n + f.recompiles + Number(f.limit !== null), 0) +
+  graphBreaks.reduce((n, b) => n + b.count, 0);
 
 /** Longer lines are the job's own output. */
 const MAX_LINE = 4096;
 
-class TorchLogStreamReader implements StreamReader, PieceSink {
+class TorchLogStreamReader implements StreamReader<TorchLogRead>, PieceSink {
   readonly #faults = newTorchLogFaults();
   readonly #events = new CompileEvents(this.#faults);
   readonly #splitter = new LineSplitter(this);
@@ -28,9 +39,9 @@ class TorchLogStreamReader implements StreamReader, PieceSink {
     this.#splitter.push(chunk);
   }
 
-  finish(): ReadResult {
+  finish(): TorchLogRead {
     this.#splitter.finish();
-    return { kind: 'torch-log', log: this.#events.finish(), problems: this.#faults.list() };
+    return { log: this.#events.finish(), problems: this.#faults.list() };
   }
 
   piece(bytes: Buffer, start: number, end: number, by: PieceEnd, line: number): void {

@@ -12,7 +12,12 @@ import {
   ms,
   seconds,
 } from '../../base/units.js';
-import type { InspectedInput, InspectReport } from '../../report/inspect-report.js';
+import {
+  type InspectedInput,
+  type InspectLine,
+  type InspectReport,
+  linesByKind,
+} from '../../report/inspect-report.js';
 import { gradePaint, healthProblem } from './health.js';
 import { besideLines } from './inspect-beside.js';
 import { type Page, pageFor, paragraph } from './page.js';
@@ -25,8 +30,6 @@ const MIN_NAME = 16;
 /** Up to this many files are listed; `--json` has all. */
 const MAX_LISTED = 16;
 const MAX_CELLS = 14;
-
-type Kind = InspectedInput['kind'];
 
 export interface InspectPage {
   readonly color: boolean;
@@ -47,23 +50,10 @@ export function renderInspect(report: InspectReport, { color, columns }: Inspect
   return `${sections.filter((s) => s !== '').join('\n\n')}\n`;
 }
 
-const KIND_NAMES: Readonly<Record<Kind, readonly [one: string, many?: string]>> = {
-  kineto: ['trace'],
-  perfetto: ['Perfetto trace'],
-  nsys: ['nsys recording'],
-  events: ['event log'],
-  dmon: ['telemetry log'],
-  'proc-samples': ['recording of /proc', 'recordings of /proc'],
-  'flight-recorder': ['flight-recorder dump'],
-  'py-spy': ['file of Python stacks', 'files of Python stacks'],
-  'torch-log': ['log of torch.compile', 'logs of torch.compile'],
-  manifest: ['manifest'],
-};
-
 function headline(report: InspectReport, page: Page): string {
   const { c } = page;
   const { health, reading } = report;
-  const kinds = Object.entries(KIND_NAMES).flatMap(([kind, [one, many]]) => {
+  const kinds = Object.entries(linesByKind(report)).flatMap(([kind, { one, many }]) => {
     const count = report.inputs.filter((i) => i.kind === kind).length;
     return count > 0 ? [formatCount(count, one, many)] : [];
   });
@@ -112,41 +102,27 @@ function stepsLine(report: InspectReport): string | null {
 
 function inputs(report: InspectReport, page: Page): string {
   const { c } = page;
-  // There is one manifest per rank: listing them would fill the page.
-  const listed = report.inputs.filter((i) => i.kind !== 'manifest');
-  const manifests = report.inputs.length - listed.length;
-  const rows = listed.slice(0, MAX_LISTED).map((i) => inputLine(i, page));
+  const lines = linesByKind(report);
+  const isUnlisted = (i: InspectedInput) => lines[i.kind]!.isUnlisted === true;
+  const listed = report.inputs.filter((i) => !isUnlisted(i));
+  const rows = listed.slice(0, MAX_LISTED).map((i) => inputLine(i, lines[i.kind]!, page));
   const more = listed.length - rows.length;
-  if (manifests > 0)
-    rows.push(c.dim(`  and ${formatCount(manifests, 'manifest')} (--json has their contents)`));
+  for (const [, own] of groupBy(report.inputs.filter(isUnlisted), (i) => i.kind)) {
+    const { one, many } = lines[own[0]!.kind]!;
+    rows.push(c.dim(`  and ${formatCount(own.length, one, many)} (--json has their contents)`));
+  }
   if (more > 0) rows.push(c.dim(`  … and ${more} more (--json lists all)`));
   if (report.ignored.length > 0)
     rows.push(c.dim(`  ${formatCount(report.ignored.length, 'other file')} ignored`));
   return rows.join('\n');
 }
 
-/** What `events` counts in each kind of file. */
-const COUNTED: Readonly<Record<Kind, string>> = {
-  kineto: 'events',
-  perfetto: 'events',
-  nsys: 'events',
-  events: 'records',
-  dmon: 'samples',
-  'proc-samples': 'samples',
-  'torch-log': 'events',
-  'py-spy': 'samples',
-  'flight-recorder': 'collectives',
-  manifest: '',
-};
-
-const HAS_GPU_WORK: readonly string[] = ['kineto', 'perfetto', 'nsys'];
-
-function inputLine(input: InspectedInput, { width, c }: Page): string {
+function inputLine(input: InspectedInput, { counts, isTrace }: InspectLine, { width, c }: Page): string {
   const room = Math.max(MIN_NAME, width - OTHER_COLUMNS);
   const name = padToWidth(lastOf(printable(input.path), room), room);
   const size = formatBytes(bytes(input.decoded_bytes)).padStart(7);
-  const events = `${formatNumber(input.events)} ${COUNTED[input.kind]}`.padStart(14);
-  const gpu = HAS_GPU_WORK.includes(input.kind) ? ` ${formatNumber(input.gpu_work)} GPU` : '';
+  const events = `${formatNumber(input.events)} ${counts}`.padStart(14);
+  const gpu = isTrace ? ` ${formatNumber(input.gpu_work)} GPU` : '';
   const rank = input.rank === null ? '' : `rank ${input.rank}`;
   return `  ${c.cyan(rank.padEnd(7))} ${name} ${size}${events}${c.dim(gpu)}`;
 }

@@ -1,7 +1,7 @@
 import { largest, mean } from '../../base/statistics.js';
 import type { Recording } from '../../model/recording.js';
 import type { GpuTelemetry } from '../../model/telemetry.js';
-import { TelemetryStreamReader } from '../../readers/dmon/telemetry-stream-reader.js';
+import { TelemetryStreamReader } from '../../readers/common/telemetry/telemetry-stream-reader.js';
 import { GPU_WORKS } from '../../telemetry/busy-gpu.js';
 import { type GpuState, summarizeTelemetry } from '../../telemetry/gpu-state.js';
 import { SAWTOOTH } from './thresholds.js';
@@ -23,7 +23,6 @@ export function gpuActivity({ gpuText, machine }: Recording): GpuActivity | null
   const reader = new TelemetryStreamReader();
   reader.push(Buffer.from(gpuText, 'latin1'));
   const read = reader.finish();
-  if (read.kind !== 'dmon') return null;
   const measured = summarizeTelemetry(read.telemetry).flatMap((state, index) =>
     state.utilization === null ? [] : [{ state, series: utilizations(read.telemetry, index) }],
   );

@@ -196,7 +196,6 @@ describe('what is recorded', () => {
       const reader = eventsReader.create({});
       reader.push(Buffer.from(text));
       const result = reader.finish();
-      if (result.kind !== 'events') throw new Error(result.kind);
       expect(result.problems).toEqual([]);
       const [facts] = analyzeEventLog(result.log);
       expect(within(facts!.step / 1e6, run.truth.stepMs, 0.03)).toBe('near');

@@ -6,6 +6,7 @@ import { list, nullable, number, object, oneOf, type Shape, ShapeError, text, wh
 import { type StepRange, stepsOption } from '../facts/step-facts.js';
 import type { FactsPart, FactsRecord } from '../readers/common/facts-record.js';
 import { FACTS_FORMAT } from '../readers/facts/format.js';
+import { READERS } from '../readers/registry.js';
 import { LAYOUTS, type NameHints } from '../sources/rank-name.js';
 import { lighten } from '../traces/analyze-trace.js';
 import {
@@ -17,11 +18,11 @@ import {
 } from '../traces/stored/facts-shape.js';
 import { summaryShape } from '../traces/stored/summary-shape.js';
 import type { AnalyzeOptions } from '../traces/trace-facts.js';
-import { type MemberIdentity, type RefusedMember, TRACE_KINDS, type TraceMember } from './member.js';
-import type { MemberResult } from './member-reader.js';
+import type { InputIdentity, RefusedInput, TraceInput } from './input.js';
+import type { Read } from './read-member.js';
 
 /** What is kept of a trace in a facts file: all that its member has, but for where it was. */
-type StoredTrace = Omit<TraceMember, 'file' | 'path' | 'trace' | 'drawing' | 'bounded'> & {
+type StoredTrace = Omit<TraceInput, 'of' | 'file' | 'path' | 'trace' | 'drawing' | 'bounded'> & {
   /** Which steps were asked for. */
   readonly steps: StepRange | null;
 };
@@ -35,7 +36,7 @@ const problemFields = {
 };
 
 const storedShape: Shape<StoredTrace> = object<StoredTrace>({
-  kind: oneOf(TRACE_KINDS),
+  kind: oneOf(READERS.filter((r) => r.line.isTrace).map((r) => r.id)),
   hints: object<NameHints>({
     layout: oneOf(LAYOUTS),
     rank: nullable(whole()),
@@ -43,7 +44,7 @@ const storedShape: Shape<StoredTrace> = object<StoredTrace>({
     coordinates: nullable(list(whole())),
     host: nullable(text),
   }),
-  identity: object<MemberIdentity>({ events: whole(), rank: nullable(whole()), window: text }),
+  identity: object<InputIdentity>({ events: whole(), rank: nullable(whole()), window: text }),
   storedBytes: whole(),
   decodedBytes: whole(),
   encodings: list(text),
@@ -55,18 +56,18 @@ const storedShape: Shape<StoredTrace> = object<StoredTrace>({
 });
 
 /** The parts of a facts file: light facts, then the detail. */
-export function partsOf(member: TraceMember, steps: StepRange | null): readonly unknown[] {
-  const { file: _, path: __, trace: ___, drawing: ____, bounded: _____, facts, ...rest } = member;
+export function partsOf(member: TraceInput, steps: StepRange | null): readonly unknown[] {
+  const { of: _of, file: _, path: __, trace: ___, drawing: ____, bounded: _____, facts, ...rest } = member;
   const core: StoredTrace = { ...rest, steps, facts: facts && lighten(facts) };
   return facts && !facts.light ? [core, detailOf(facts)] : [core];
 }
 
 /** The trace that facts were made of, as if it had just been read. Throws InputError if the facts are of other steps. */
-export function memberFromFacts(
-  member: Omit<MemberResult, 'content'>,
+export function inputFromFacts(
+  member: Omit<Read, 'content'>,
   record: FactsRecord | null,
   options: AnalyzeOptions | null,
-): TraceMember | RefusedMember {
+): TraceInput | RefusedInput {
   if (!record) return refused(member, []);
   try {
     const { steps, ...stored } = read(storedShape, record.core);
@@ -76,6 +77,7 @@ export function memberFromFacts(
     const lost = options && !options.light && facts?.light ? WITHOUT_DETAIL : [];
     return {
       ...stored,
+      of: 'trace',
       file: member.file,
       path: member.path,
       trace: null,
@@ -93,10 +95,17 @@ export function memberFromFacts(
 
 const read = <T>(shape: Shape<T>, part: FactsPart): T => shape(part.data, part);
 
-function refused(member: Omit<MemberResult, 'content'>, more: readonly Problem[]): RefusedMember {
+function refused(member: Omit<Read, 'content'>, more: readonly Problem[]): RefusedInput {
   const problems = [...member.problems, ...more];
   const identity = { events: 0, rank: null, window: '' };
-  return { ...member, kind: 'facts', identity, problems, checks: problems.map(inputProblem) };
+  return {
+    ...member,
+    of: 'nothing',
+    looksLike: null,
+    identity,
+    problems,
+    checks: problems.map(inputProblem),
+  };
 }
 
 const brokenFacts = (error: ShapeError): Problem => ({

@@ -1,5 +1,5 @@
-import type { ProblemText } from '../../base/problem.js';
-import { FaultCounter } from '../common/fault-counter.js';
+import type { ProblemText } from '../../../base/problem.js';
+import { FaultCounter } from '../fault-counter.js';
 
 /** Every fault this reader tolerates, with the text shown for it. */
 const FAULTS = {

@@ -1,4 +1,4 @@
-import type { TelemetryField } from '../../model/telemetry.js';
+import type { TelemetryField } from '../../../model/telemetry.js';
 import type { RowLayout } from './dmon-layout.js';
 import { type Cell, figure, index, name, pci, timestamp, uuid } from './sample.js';
 

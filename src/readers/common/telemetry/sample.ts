@@ -1,5 +1,5 @@
-import { type GpuIdentity, pciKey, uuidKey } from '../../model/gpu-identity.js';
-import { TELEMETRY_FIELDS, type TelemetryField } from '../../model/telemetry.js';
+import { type GpuIdentity, pciKey, uuidKey } from '../../../model/gpu-identity.js';
+import { TELEMETRY_FIELDS, type TelemetryField } from '../../../model/telemetry.js';
 
 /** The sample being read. One object is reused for all lines. */
 export interface Sample {

@@ -1,5 +1,6 @@
 import type { Problem } from '../base/problem.js';
-import type { ReaderDescriptor, ReadResult, StreamReader } from '../readers/common/reader.js';
+import type { Content } from '../readers/common/content.js';
+import type { ReaderDescriptor, StreamReader } from '../readers/common/reader.js';
 import { findReader } from '../readers/registry.js';
 import type { Member } from '../sources/open.js';
 import { type NameHints, rankFromPath } from '../sources/rank-name.js';
@@ -8,25 +9,34 @@ import { describeFile } from './describe-file.js';
 /** Readers recognize a format by this many bytes. */
 export const HEAD_BYTES = 65536;
 
-/** One member of a file, read. */
-export interface MemberResult {
+/** One file, or one member of an archive, as its reader has read it. */
+export interface Read {
   /** The file that was opened. */
   readonly file: string;
   /** For users: `archive.tar.gz!inner.json` for a member of an archive. */
   readonly path: string;
+  /** The format, by the id of its reader; `unknown`: no reader recognizes it. */
+  readonly kind: string;
   readonly hints: NameHints;
   readonly storedBytes: number;
   readonly decodedBytes: number;
   readonly encodings: readonly string[];
   /** Faults of the bytes and of the format. */
   readonly problems: readonly Problem[];
-  readonly content: ReadResult | UnknownContent;
+  readonly content: Content | UnknownContent;
 }
 
 interface UnknownContent {
-  readonly kind: 'unknown';
+  readonly of: 'nothing';
   /** For the error message: `it begins with "trial_name"`. */
   readonly looksLike: string;
+}
+
+export interface ReadMemberOptions {
+  /** Only what comparing ranks needs. */
+  readonly light?: boolean;
+  /** Samples of telemetry one by one. */
+  readonly keepColumns?: boolean;
 }
 
 /** Finds the reader that recognizes one member, and feeds it. */
@@ -37,12 +47,12 @@ export class MemberReader {
   #pending: Uint8Array[] = [];
   #pendingBytes = 0;
   #reader: StreamReader | null = null;
-  #readAt: ReaderDescriptor['readAt'] | null = null;
+  #format: ReaderDescriptor | null = null;
   #unknown: UnknownContent | null = null;
 
   constructor(
     member: Member,
-    readonly light = false,
+    readonly options: ReadMemberOptions = {},
     find: typeof findReader = findReader,
   ) {
     this.#member = member;
@@ -65,24 +75,26 @@ export class MemberReader {
     return this.#pendingBytes < HEAD_BYTES || this.#choose();
   }
 
-  async finish(file: string): Promise<MemberResult> {
-    if (this.#reader === null && this.#unknown === null && !this.#readAt) this.#choose();
+  async finish(file: string): Promise<Read> {
+    if (this.#format === null && this.#unknown === null) this.#choose();
     const { path, stream, extent } = this.#member;
-    const content = (this.#readAt ? await this.#readAt(extent!) : this.#reader?.finish()) ?? this.#unknown!;
+    const format = this.#format;
     const { encodings, problems } = stream.stats;
-    const { storedBytes, decodedBytes } = this.#readAt
+    const isRandom = format !== null && this.#reader === null;
+    const model = isRandom ? await format.readAt!(extent!) : this.#reader?.finish();
+    const { storedBytes, decodedBytes } = isRandom
       ? { storedBytes: extent!.size, decodedBytes: extent!.size }
       : stream.stats;
-    const formatProblems = content.kind === 'unknown' ? [] : content.problems;
     return {
       file,
       path,
+      kind: format?.id ?? 'unknown',
       hints: rankFromPath(path),
       storedBytes,
       decodedBytes,
       encodings,
-      problems: [...problems.list(), ...formatProblems],
-      content,
+      problems: [...problems.list(), ...(model?.problems ?? [])],
+      content: model ? format!.digest(model, this.options.keepColumns === true) : this.#unknown!,
     };
   }
 
@@ -92,17 +104,15 @@ export class MemberReader {
     const descriptor = this.#find(head.subarray(0, HEAD_BYTES));
     const pending = this.#pending;
     this.#pending = [];
+    this.#format = descriptor;
     if (descriptor === null) {
-      this.#unknown = { kind: 'unknown', looksLike: describeFile(head.subarray(0, 512), this.#member.path) };
+      this.#unknown = { of: 'nothing', looksLike: describeFile(head.subarray(0, 512), this.#member.path) };
       return false;
     }
-    if (descriptor.readAt && this.#member.extent) {
-      this.#readAt = descriptor.readAt;
-      return false;
-    }
+    if (descriptor.readAt && this.#member.extent) return false;
     const { storedSize, stream } = this.#member;
     const progress = () => (storedSize ? stream.stats.storedBytes / storedSize : Number.NaN);
-    const reader = descriptor.create({ progress, light: this.light });
+    const reader = descriptor.create({ progress, light: this.options.light === true });
     for (const chunk of pending) reader.push(chunk);
     this.#reader = reader;
     return !reader.isDone;

@@ -1,16 +1,21 @@
-import { LineSplitter, type PieceEnd, type PieceSink } from '../common/line-splitter.js';
-import type { ReadResult, StreamReader } from '../common/reader.js';
+import type { GpuTelemetry } from '../../../model/telemetry.js';
+import { LineSplitter, type PieceEnd, type PieceSink } from '../line-splitter.js';
+import type { ReadModel, StreamReader } from '../reader.js';
 import { TelemetryColumns } from './columns.js';
 import { dmonLayout, dmonNames, dmonUnits, type RowLayout, wordsOf } from './dmon-layout.js';
 import { newTelemetryFaults } from './faults.js';
 import { cellsOf, queryLayout, queryNames } from './query-layout.js';
 import { clearSample, emptySample } from './sample.js';
 
+export interface TelemetryRead extends ReadModel {
+  readonly telemetry: GpuTelemetry;
+}
+
 /**
  * Reads what nvidia-smi prints, line by line, whatever its columns. Headers repeat; after a restart the columns may be
  * different.
  */
-export class TelemetryStreamReader implements StreamReader, PieceSink {
+export class TelemetryStreamReader implements StreamReader<TelemetryRead>, PieceSink {
   readonly #faults = newTelemetryFaults();
   readonly #columns = new TelemetryColumns(this.#faults);
   readonly #splitter = new LineSplitter(this);
@@ -23,9 +28,9 @@ export class TelemetryStreamReader implements StreamReader, PieceSink {
     this.#splitter.push(chunk);
   }
 
-  finish(): ReadResult {
+  finish(): TelemetryRead {
     this.#splitter.finish();
-    return { kind: 'dmon', telemetry: this.#columns.finish(), problems: this.#faults.list() };
+    return { telemetry: this.#columns.finish(), problems: this.#faults.list() };
   }
 
   piece(bytes: Buffer, start: number, end: number, by: PieceEnd, line: number): void {

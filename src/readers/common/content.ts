@@ -1,0 +1,35 @@
+import type { CompileLog } from '../../model/compile-log.js';
+import type { EventLog } from '../../model/event-log.js';
+import type { FlightDump } from '../../model/flight-dump.js';
+import type { Manifest } from '../../model/manifest.js';
+import type { StackProfile } from '../../model/stack-profile.js';
+import type { GpuTelemetry } from '../../model/telemetry.js';
+import type { TraceData } from '../../model/trace-data.js';
+import type { GpuSeries } from '../../telemetry/gpu-series.js';
+import type { GpuState } from '../../telemetry/gpu-state.js';
+import type { JobActivity } from '../../telemetry/processes/job-activity.js';
+import type { FactsRecord } from './facts-record.js';
+
+/** What is in a file, whatever its format. Traces and logs belong to a rank. */
+export type Content =
+  | { readonly of: 'trace'; readonly trace: TraceData }
+  | { readonly of: 'log'; readonly log: EventLog }
+  /** A trace that was analyzed before. Null: of another version, or broken. */
+  | { readonly of: 'facts'; readonly record: FactsRecord | null }
+  /** Belongs to the whole run or to a machine. */
+  | { readonly of: 'run'; readonly events: number; readonly evidence: Evidence };
+
+/** What a file shows about the run. A format sets what its files have. */
+export interface Evidence {
+  readonly manifest?: Manifest;
+  readonly gpus?: readonly GpuState[];
+  /** The same GPUs over time. */
+  readonly series?: readonly GpuSeries[];
+  /** Every sample, if the caller wants them. */
+  readonly telemetry?: GpuTelemetry;
+  /** From samples of /proc. Null: fewer than two samples. */
+  readonly activity?: JobActivity | null;
+  readonly compileLog?: CompileLog;
+  readonly flightDump?: FlightDump;
+  readonly stacks?: readonly StackProfile[];
+}
