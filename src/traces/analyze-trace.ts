@@ -79,7 +79,7 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
   const { whole, recorded, once } = withoutLeadIn(trace, work, hostSpans, range);
   if (whole.steps.length === 0) return null;
   const comparesRanks = communicates(trace, work, kinds, recorded);
-  const cold = range === null && !comparesRanks ? coldSteps(whole, once) : 0;
+  const cold = range === null && !comparesRanks ? coldSteps(whole, once, recorded.waits.data) : 0;
   // The first step does not count, but would be half of what is looked at in detail.
   const skipped = cold === 0 && range === null && !comparesRanks && firstDidMore(whole.steps) ? 1 : cold;
   const all =

@@ -8,7 +8,7 @@ import type { HostSpans } from './host-spans.js';
 const LEAST_REPEATS = 3;
 /** Steps are alike if they share this part of their launches: batches may differ, and an evaluation may be among them. */
 const ALIKE = 0.8;
-/** The repetitions cover this part of all launches. The rest is start-up, or a step that the recording cut. */
+/** From their beginning on, the repetitions cover this part of all launches. What comes before may be start-up. */
 const MOST_LAUNCHES = 0.5;
 
 /** What was launched in order of time. A CUDA graph is one launch. */
@@ -78,7 +78,7 @@ function* candidates(name: Int32Array): Generator<readonly number[]> {
     const periods = at.slice(1).map((index, i) => index - at[i]!);
     const usual = median(periods);
     const even = periods.filter((p) => Math.abs(p - usual) <= 0.1 * usual).length;
-    if (even < ALIKE * periods.length || at.length * usual < MOST_LAUNCHES * name.length) continue;
+    if (even < ALIKE * periods.length || at.length * usual < MOST_LAUNCHES * (name.length - at[0]!)) continue;
     tried.add(at.length);
     yield at;
   }

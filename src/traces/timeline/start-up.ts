@@ -95,15 +95,20 @@ const FAR_LONGER = 1.5;
 /** It must explain this part of the difference: a first batch may be late too. */
 const EXPLAINED = 0.5;
 
-/** How many of the first steps are start-up: longer than later ones, because of work that is not done again. */
-export function coldSteps({ steps, begin }: StepTimes, spans: Spans): number {
+/** How many of the first steps are start-up: longer than later ones, because of work that is not done again. `input`: waits for it. */
+export function coldSteps({ steps, begin, source }: StepTimes, spans: Spans, input: Spans): number {
   const starts = [begin, ...steps.map((s) => s.frontier)];
   const lengths = steps.map((s, i) => s.frontier - starts[i]!);
   let cold = 0;
   while (cold < steps.length - 1) {
     const usual = median(lengths.slice(cold + 1));
     const inStep = lengthOf(clip(spans, starts[cold]!, steps[cold]!.frontier));
-    if (lengths[cold]! < FAR_LONGER * usual || inStep < EXPLAINED * (lengths[cold]! - usual)) break;
+    if (lengths[cold]! < FAR_LONGER * usual) break;
+    // Optimizers mark ends only: the first step may begin with all that the job does before its loop.
+    const waited = lengthOf(clip(input, starts[cold]!, steps[cold]!.frontier));
+    const beginsUnmarked =
+      source === 'optimizer' && cold === 0 && waited < EXPLAINED * (lengths[cold]! - usual);
+    if (!beginsUnmarked && inStep < EXPLAINED * (lengths[cold]! - usual)) break;
     cold++;
   }
   return cold;
