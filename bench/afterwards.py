@@ -7,7 +7,7 @@ and between the windows, and with torch.compile(mode="reduce-overhead").
 
 The host changes its speed by 40% for seconds at a time, which hides what a window leaves. So the ways run in processes
 that take turns on the same two cores, fifteen steps each, and a turn counts relative to that of the process without
-windows, some milliseconds away. While one runs, the others wait.
+windows, a few milliseconds away. While one runs, the others wait.
 
 Prints after ÷ before with 95% intervals, and writes afterwards.json to $OUT if that is set. Exits 1 if a job ends
 badly, a window of ours records no GPU work, or our windows certainly leave more than 2% behind.
@@ -134,7 +134,7 @@ LOOPS: dict[str, Callable[[str], Eager]] = {"eager": Eager, "graph": Graph, "com
 
 
 def take_turns(loop: str, way: str, device: str, out: str) -> None:
-    """Does what it is told, line by line."""
+    """Executes commands, line by line."""
     import torch
 
     if device == "cuda":
@@ -338,7 +338,7 @@ def report(results: list[dict[str, object]]) -> bool:
     for failed in (r for r in results if "failed" in r):
         print(f"{failed['loop']:8} FAILED: {failed['failed']}")
         is_well = False
-    print(f"{'loop':8} {'windows':9} {'groups':>6} {'before':>9}   after ÷ before, relative to none (95 % interval)")
+    print(f"{'loop':8} {'windows':9} {'groups':>6} {'before':>9}   after ÷ before, relative to none (95% interval)")
     for loop in dict.fromkeys(r["loop"] for r in results):
         own = [r for r in results if r["loop"] == loop and "ms" in r]
         runs: list[Phases] = [r["ms"] for r in own]  # type: ignore[misc]

@@ -6,7 +6,7 @@ import { readTruth } from '../zoo/truth.js';
 
 /**
  * Pairs of the zoo, faulty and fixed, against what was measured without a profiler: `npm run bench:compare-zoo DIR…`. From
- * traces alone (`--traces`) or with the event logs beside them.
+ * traces alone (`--traces`) or with the event logs too.
  */
 const directories = process.argv.slice(2).filter((word) => !word.startsWith('--'));
 const tracesOnly = process.argv.includes('--traces');
@@ -60,7 +60,7 @@ const right = told.filter((r) => r.verdict === (r.truth > 1 ? 'faster' : 'slower
 const errors = rows.map((r) => Math.abs(r.likely / r.truth - 1));
 const inRange = rows.filter((r) => r.low <= r.truth && r.truth <= r.high).length;
 console.log(
-  `\n${rows.length} pairs; of ${clear.length} with a true difference of 5% or more: ${right.length} right sign, ${told.length - right.length} wrong, ${clear.length - told.length} not told`,
+  `\n${rows.length} pairs; of ${clear.length} with a true difference of 5% or more: ${right.length} right sign, ${told.length - right.length} wrong, ${clear.length - told.length} undecided`,
 );
 console.log(
   `size: median ${(100 * quantile(errors, 0.5)).toFixed(1)}%, 90% within ${(100 * quantile(errors, 0.9)).toFixed(0)}%; truth inside the interval ${inRange}/${rows.length}`,

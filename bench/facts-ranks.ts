@@ -26,7 +26,7 @@ console.log(
   `${machineLine()}\ndp × 8 tp × 4 pp, 6 steps, 8 ranks a host, clocks 2 ms off and drifting; ${ROUNDS} rounds\n`,
 );
 console.log(
-  '| ranks | planted | named | cost said / true ms | s | ms per rank | peak RSS MB | report kB | facts kB per rank |',
+  '| ranks | planted | named | cost predicted / true ms | s | ms per rank | peak RSS MB | report kB | facts kB per rank |',
 );
 console.log('|---|---|---|---|---|---|---|---|---|');
 for (const ranks of sizes)

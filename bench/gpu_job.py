@@ -1,4 +1,4 @@
-"""A training loop on a GPU, bound by it or by the host that launches it. For the programs beside it."""
+"""A training loop on a GPU, bound by it or by the host that launches it. Used by the programs in this folder."""
 
 from __future__ import annotations
 

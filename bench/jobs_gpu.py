@@ -2,7 +2,7 @@
 Whole jobs as people write them, for bench/whole-jobs.py: python bench/jobs_gpu.py NAME STEPS
 
 Each prints one JSON line: the mean step over the second half of the steps, and the seconds that it timed itself by phase.
-What is planted is in JOBS, beside the job.
+What is planted is in JOBS, next to the job.
 """
 
 from __future__ import annotations
@@ -280,7 +280,7 @@ def recommender() -> None:
 
 
 def detector() -> None:
-    """Host: targets are matched image by image with masks, each of which waits for the GPU (T23, T15)."""
+    """Host: targets are matched image by image with masks, and each match waits for the GPU (T23, T15)."""
     backbone = conv_net(64)
     heads = nn.Linear(10, 4).to(DEVICE)
     optimizer = torch.optim.SGD([*backbone.parameters(), *heads.parameters()], 1e-3)

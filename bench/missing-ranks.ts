@@ -1,5 +1,5 @@
 /**
- * Simulated runs of which some ranks have no trace: is the late rank named, what is it said to cost, and who is named when its own
+ * Simulated runs in which some ranks have no trace: is the late rank named, at what predicted cost, and who is named when its own
  * trace is missing. See bench/README.md.
  */
 import { compareRun } from '../test/helpers/simulate/score.js';

@@ -18,7 +18,7 @@ const SEEDS = argument('seeds', 2);
 const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1]! : '';
 
 interface Planted extends Scenario {
-  /** Who should be named: the late ranks unless said otherwise. */
+  /** Who should be named: the late ranks by default. */
   readonly expected: readonly number[];
   readonly pattern: string;
   readonly cause: string;
@@ -92,7 +92,7 @@ console.log(
   `${machineLine()}\n${RANKS} ranks: dp × 8 tp × 4 pp, 6 steps, 8 ranks a host, clocks 2 ms off and drifting; ${SEEDS} seeds\n`,
 );
 console.log(
-  '| seed | planted | named | right | cost said / true ms | compared in CPU s |\n|---|---|---|---|---|---|',
+  '| seed | planted | named | right | cost predicted / true ms | compared in CPU s |\n|---|---|---|---|---|---|',
 );
 const count = {
   faults: 0,
@@ -155,7 +155,7 @@ for (let seed = 1; seed <= SEEDS; seed++)
   }
 console.log(
   `\nOf ${count.faults} faults: ranks ${count.ranks}, cause too ${count.causes}, pattern too ${count.patterns}; cost within 20% in ` +
-    `${count.costs} of ${count.faults - count.links}. Others named beside them: ${count.others}. ` +
+    `${count.costs} of ${count.faults - count.links}. Others named too: ${count.others}. ` +
     `Of ${count.healthy} healthy runs: ${count.falseAlarms} with somebody named.`,
 );
 console.log(

@@ -1,4 +1,4 @@
-"""A training loop without a GPU. For the programs beside it."""
+"""A training loop without a GPU. Used by the programs in this folder."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-What a fix brings when `whyslow try` applies it from outside, against the same fix made by hand: the zoo's faulty loops
+What a fix gains when `whyslow try` applies it from outside, against the same fix made by hand: the zoo's faulty loops
 and their twins, two jobs of others, a transformers Trainer and a Lightning job.
 
 OUT=DIR python bench/try-gpu.py [--jobs .live/jobs.py] [--only T9,T15] [--minutes 8] [--smoke]

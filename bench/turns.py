@@ -1,6 +1,6 @@
 """
 Variants of a step that take turns, so that the machine's moods meet all of them alike, and how far the result is known.
-For the programs beside it.
+Used by the programs in this folder.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 // Shared by the scripts: plain Node, because they run before anything is installed.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, existsSync, lstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 export const root = new URL('../', import.meta.url);
@@ -41,8 +41,10 @@ export function startQuietly(program, args, log, options = {}) {
   };
 }
 
-/** Installs the dependencies unless they are there and newer than the lock file. */
+/** Installs the dependencies unless they are there and newer than the lock file. A link belongs to another checkout: npm would replace it. */
 export function ensureInstalled() {
+  const folder = lstatSync(new URL('node_modules', root), { throwIfNoEntry: false });
+  if (folder?.isSymbolicLink()) return;
   const installed = new URL('node_modules/.package-lock.json', root);
   const lock = new URL('package-lock.json', root);
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return;

@@ -1,5 +1,5 @@
-// Licenses of the code of others that the package contains: their terms ask for the text beside every copy. Packages that
-// npm installs beside ours bring their own.
+// Licenses of third-party code in the package: their terms require the text with every copy. Packages that npm installs
+// with ours have their own.
 import { existsSync, readFileSync } from 'node:fs';
 import { root } from './lib.mjs';
 

@@ -56,7 +56,7 @@ function installInto() {
 
 /** Ends the script when a check fails. */
 export function checkPython() {
-  // Ruff finds the settings beside the sources of python/; for others they must be named.
+  // Ruff finds the settings next to the sources of python/; for others they must be named.
   for (const sources of [['python'], ['--config', 'python/pyproject.toml', 'test/e2e/jobs']]) {
     run(python, ['-m', 'ruff', 'check', ...sources]);
     run(python, ['-m', 'ruff', 'format', '--check', ...sources]);
@@ -67,7 +67,7 @@ export function checkPython() {
 /** Two at a time: most tests wait for processes. A file's tests share what it has set up. */
 const PYTEST = ['-m', 'pytest', '-q', '-n', '2', '--dist', 'loadfile'];
 
-/** Starts all tests of python/. The function it returns waits, prints what they said, and gives the exit status. */
+/** Starts all tests of python/. The function it returns waits, prints their output, and returns the exit status. */
 export const startPytest = (env) =>
   startQuietly(at(python), PYTEST, 'pytest.log', { cwd: at('python'), env });
 

@@ -1,15 +1,11 @@
-// `npm run schema`: writes docs/*.schema.json from the schemas in src/. Tests hold them together.
+// `npm run schema`: writes docs/*.schema.json and the types of reports from the schemas in src/. Tests hold them together.
 import { writeFileSync } from 'node:fs';
-import { ensureInstalled, root } from './lib.mjs';
+import { ensureInstalled, root, run } from './lib.mjs';
 
 ensureInstalled();
 const { tsImport } = await import('tsx/esm/api');
-const load = (path) => tsImport(`../src/${path}.ts`, import.meta.url);
-const [{ jsonSchemaText }, { reportSchema }, { compareSchema }, { trySchema }] = await Promise.all(
-  ['report/report-json-schema', 'report/report-schema', 'compare/compare-schema', 'trial/try-schema'].map(
-    load,
-  ),
-);
-const schemas = { report: reportSchema, compare: compareSchema, try: trySchema };
-for (const [name, schema] of Object.entries(schemas))
-  writeFileSync(new URL(`docs/${name}.schema.json`, root), jsonSchemaText(schema));
+const { schemaFiles } = await tsImport('../test/helpers/schema-files.ts', import.meta.url);
+const files = schemaFiles();
+for (const [path, text] of Object.entries(files)) writeFileSync(new URL(path, root), text);
+const types = Object.keys(files).filter((path) => path.endsWith('.ts'));
+run(process.execPath, ['node_modules/@biomejs/biome/bin/biome', 'format', '--write', ...types]);

@@ -112,7 +112,7 @@ async function main(): Promise<void> {
   for (const set of sets) {
     const own = hostBound.filter((l) => l.set === set);
     lines.push(
-      `${set}: ${constant(own).toFixed(3)} left at 7 µs a launch, on ${own.length} host-bound loops`,
+      `${set}: ${constant(own).toFixed(3)} left at 7 µs per launch, on ${own.length} host-bound loops`,
     );
     if (sets.length === 1) continue;
     const others = hostBound.filter((l) => l.set !== set);

@@ -21,5 +21,5 @@ function bucketRow(
   const those = all.filter((c) => c.of === of && c.said >= from && c.said < to);
   if (those.length === 0) return null;
   const said = those.reduce((sum, c) => sum + c.said, 0) / those.length;
-  return `${of} ${from.toFixed(1)}–${Math.min(1, to).toFixed(1)}: said ${said.toFixed(2)}, right ${those.filter((c) => c.right).length} of ${those.length}`;
+  return `${of} ${from.toFixed(1)}–${Math.min(1, to).toFixed(1)}: stated ${said.toFixed(2)}, right ${those.filter((c) => c.right).length} of ${those.length}`;
 }

@@ -14,7 +14,7 @@ export interface CaseScore {
   readonly range: readonly [low: number, high: number] | null;
   readonly measured: number | null;
   readonly gain: boolean | null;
-  /** The measured gain lies within the range. Null without a range. */
+  /** The measured gain is within the range. Null without a range. */
   readonly inRange: boolean | null;
   /** More was promised than 1.3 times what was measured. */
   readonly overpromised: boolean | null;
@@ -36,9 +36,9 @@ export interface Confidence {
 
 const GAIN_WITHIN = 0.3;
 const STEP_WITHIN = 0.2;
-/** No fix may be promised more than this times what it brings. */
+/** No predicted gain may be more than this times the measured one. */
 const MOST_PROMISED = 1.3;
-/** A measured speedup below this is no gain; promising more is a false promise. */
+/** A measured speedup below this is no gain; predicting more is a false gain. */
 const NO_GAIN = 1.05;
 
 export function scoreCase(truth: CaseTruth, report: Report): CaseScore {

@@ -36,7 +36,7 @@ export function missedFloors(totals: Totals): string[] {
     ...(overpromised.right > MOST_OVERPROMISED * overpromised.of
       ? [`${overpromised.right} fixes promised over 1.3 × measured`]
       : []),
-    ...(falsePromises > 0 ? [`${falsePromises} false promises`] : []),
+    ...(falsePromises > 0 ? [`${falsePromises} false gains`] : []),
   ];
 }
 
@@ -48,7 +48,7 @@ const short = (x: number) => (x < 10 ? x.toFixed(2) : x.toFixed(0));
 const ms = (x: number | null) => (x === null ? '–' : x < 100 ? x.toFixed(2) : x.toFixed(0));
 
 function table(scores: readonly CaseScore[]): string {
-  const head = `${'case'.padEnd(24)} ${'verdict'.padEnd(10)} ${'first fixes'.padEnd(16)} ${'gain: said'.padStart(11)} ${'range'.padStart(11)} ${'measured'.padStart(9)}     ${'step: said'.padStart(11)} ${'true'.padStart(8)}`;
+  const head = `${'case'.padEnd(24)} ${'verdict'.padEnd(10)} ${'first fixes'.padEnd(16)} ${'gain: pred.'.padStart(11)} ${'range'.padStart(11)} ${'measured'.padStart(9)}     ${'step: est.'.padStart(11)} ${'true'.padStart(8)}`;
   const rows = scores.map((s) =>
     [
       s.name.padEnd(24),
@@ -63,7 +63,7 @@ function table(scores: readonly CaseScore[]): string {
       ms(s.trueStepMs).padStart(8),
       mark(s.step),
       s.overpromised ? ' PROMISED TOO MUCH' : '',
-      s.falsePromises.length > 0 ? ` FALSE PROMISE ${s.falsePromises.join(', ')}` : '',
+      s.falsePromises.length > 0 ? ` FALSE GAIN ${s.falsePromises.join(', ')}` : '',
     ].join(' '),
   );
   return [head, ...rows].join('\n');
@@ -73,12 +73,12 @@ function summary(totals: Totals): string {
   return [
     `verdict ${percent(totals.verdict)}`,
     `top-2 fix ${percent(totals.top2)}`,
-    `gain within 30 % ${percent(totals.gain)}`,
+    `gain within 30% ${percent(totals.gain)}`,
     `measured gain in range ${percent(totals.inRange)}, median width ×${totals.rangeWidth.toFixed(2)}`,
     `promised over 1.3 × measured ${totals.overpromised.right} of ${totals.overpromised.of}`,
-    `step within 20 % ${percent(totals.step)}`,
+    `step within 20% ${percent(totals.step)}`,
     ...(totals.attachedStep.of > 0 ? [`of the step after a profile ${percent(totals.attachedStep)}`] : []),
-    `false promises ${totals.falsePromises}`,
+    `false gains ${totals.falsePromises}`,
   ].join(' · ');
 }
 

@@ -7,7 +7,7 @@ export interface CaseTruth {
   readonly step_ms: number;
   /** The same in a process in which a profiler had run: CUPTI stays attached and slows host-bound loops. */
   readonly step_ms_attached?: number;
-  /** The same by a process beside the recorded one that was never profiled, right before and after the recorded steps. */
+  /** The same by a parallel process that was never profiled, right before and after the recorded steps. */
   readonly step_ms_beside?: number;
   /** How far its two measurements are apart, as a share of their mean. */
   readonly spread_beside?: number;

@@ -102,7 +102,7 @@ def find_files(
         return None
     for failure in failures:
         say(type="note", text=failure)
-    # By path, size and time: the path alone does not tell, as every host may have a /tmp/trace.json of its own.
+    # By path, size and time: the path alone is not enough, because every host may have its own /tmp/trace.json.
     seen: dict[tuple[str, int, int], list[str]] = {}
     named = set()
     for host in hosts:
@@ -122,7 +122,7 @@ def find_files(
             hosts=there,
             # Not where a host cannot run whyslow: the engine might choose that one.
             shared=len(there) == len(hosts),
-            # Different files of the same path lie on different hosts: a folder for each.
+            # Different files with the same path are on different hosts: a folder for each.
             folder="" if of_path[path] == 1 else folder_of(there[0], hosts),
         )
         for (path, size, _), there in seen.items()

@@ -28,13 +28,13 @@ def find_node(least: list[int]) -> str:
     """Node.js on this machine: WHYSLOW_NODE, or the one on PATH."""
     program = os.environ.get("WHYSLOW_NODE") or shutil.which("node") or "node"
     try:
-        said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60).stdout.strip()
-        version = [int(part) for part in said.removeprefix("v").split(".")[:2]]
+        printed = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60).stdout.strip()
+        version = [int(part) for part in printed.removeprefix("v").split(".")[:2]]
     except (OSError, ValueError, subprocess.SubprocessError):
-        said, version = "", []
+        printed, version = "", []
     if version >= least:
         return program
-    found = f"it has {said}" if version else "there is none on the PATH of its workers"
+    found = f"it has {printed}" if version else "there is none on the PATH of its workers"
     wanted = ".".join(map(str, least))
     raise NoNode(f"Node.js {wanted} or newer is needed on every node: {found}. Install it, or set WHYSLOW_NODE")
 

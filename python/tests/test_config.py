@@ -177,8 +177,8 @@ def test_a_bad_value_raises_in_code_and_warns_in_the_environment(
         problems = ProblemLog()
         assert load({}, {variable: value}, problems) == CaptureConfig()
         assert load({}, {variable: value}, problems) == CaptureConfig()
-        said = capsys.readouterr().err
-        assert said.count("\n") == 1 and variable in said and allowed in said and "ignored" in said
+        printed = capsys.readouterr().err
+        assert printed.count("\n") == 1 and variable in printed and allowed in printed and "ignored" in printed
 
 
 @pytest.mark.parametrize(
@@ -210,8 +210,8 @@ def test_typos_in_the_environment_warn_and_other_names_do_not(capsys: pytest.Cap
     problems = ProblemLog()
     environ = {"WHYSLOW_RECORD_EVERY_N_STEP": "5", "WHYSLOW_SOMETHING_ELSE": "x", "WHYSLOW_CONFIG": ""}
     assert load({}, environ, problems) == CaptureConfig()
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1 and "did you mean WHYSLOW_RECORD_EVERY_N_STEPS?" in said
+    printed = capsys.readouterr().err
+    assert printed.count("\n") == 1 and "did you mean WHYSLOW_RECORD_EVERY_N_STEPS?" in printed
 
 
 @pytest.mark.parametrize("content", [None, "{", "[1]", '{"recordd": 1, "start_step": 3}'])

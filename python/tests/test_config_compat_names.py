@@ -59,8 +59,8 @@ def test_slime_environment(word: str):
 
 def test_bad_slime_variables_warn(capsys: pytest.CaptureFixture[str]):
     assert load({}, {"SLIME_PROFILE_MEMORY": "maybe", "SLIME_PROFILE_ALL_RANKS": "maybe"}) == CaptureConfig()
-    said = capsys.readouterr().err
-    assert "SLIME_PROFILE_MEMORY='maybe'" in said and "SLIME_PROFILE_ALL_RANKS='maybe'" in said
+    printed = capsys.readouterr().err
+    assert "SLIME_PROFILE_MEMORY='maybe'" in printed and "SLIME_PROFILE_ALL_RANKS='maybe'" in printed
 
 
 def test_slime_arguments_are_one_window():

@@ -181,8 +181,8 @@ def test_unpinned_memory_warns_once(pinning_matters: ProblemLog, capsys: pytest.
     assert capsys.readouterr().err == ""
     for _ in range(3):
         to_device([torch.ones(1), torch.ones(2)], "meta")
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1 and "pin_memory=True" in said and "meta" in said
+    printed = capsys.readouterr().err
+    assert printed.count("\n") == 1 and "pin_memory=True" in printed and "meta" in printed
     assert pinning_matters.counts == {"unpinned-copy": 1}
 
 

@@ -105,10 +105,10 @@ def test_a_file_that_all_hosts_see_may_be_read_anywhere_and_another_only_where_i
         "b": {"files": [shared, two, own["b"]]},
         "c": {"files": [shared, two, own["c"]]},
     }
-    status, said = run(engine, tmp_path, capsys, listed)
+    status, answers = run(engine, tmp_path, capsys, listed)
     assert status == 0
-    assert [m["type"] for m in said] == ["listed", *["done"] * 5, "end"]
-    assert [f["size"] for f in said[0]["files"]] == [9, 5, 1, 1, 1]
+    assert [m["type"] for m in answers] == ["listed", *["done"] * 5, "end"]
+    assert [f["size"] for f in answers[0]["files"]] == [9, 5, 1, 1, 1]
     assert engine.placed["/data/shared"] is None
     assert sorted(engine.placed["/data/two"] or []) == ["b", "c"]
     # Three files of one path: a folder for each.
@@ -130,9 +130,9 @@ def test_a_host_that_cannot_run_whyslow_is_named_and_gets_no_task(tmp_path, caps
     engine = Fake({"a": "node-a", "b": "node-b", "c": "node-c"})
     files = {"files": [seen("/data/x"), seen("/data/y")]}
     listed = {"a": files, "b": {"why": "no Node.js"}, "c": RuntimeError("its worker died")}
-    status, said = run(engine, tmp_path, capsys, listed)
+    status, answers = run(engine, tmp_path, capsys, listed)
     assert status == 0
-    assert [m["text"] for m in said if m["type"] == "note"] == [
+    assert [m["text"] for m in answers if m["type"] == "note"] == [
         "node-b: no Node.js",
         "node-c: engine: its worker died",
     ]
@@ -155,9 +155,9 @@ def test_files_that_several_hosts_see_are_spread_over_them(tmp_path, capsys) -> 
     ],
 )
 def test_what_stops_the_whole(tmp_path, capsys, hosts: dict[str, str], answer: Answer, code: str, why: str) -> None:
-    status, said = run(Fake(hosts), tmp_path, capsys, {"a": answer})
+    status, answers = run(Fake(hosts), tmp_path, capsys, {"a": answer})
     assert status == 1
-    assert [(m["type"], m["code"], m.get("why")) for m in said] == [("error", code, why)]
+    assert [(m["type"], m["code"], m.get("why")) for m in answers] == [("error", code, why)]
 
 
 def test_a_task_that_failed_loses_its_file_and_no_other(tmp_path, capsys) -> None:
@@ -167,13 +167,13 @@ def test_a_task_that_failed_loses_its_file_and_no_other(tmp_path, capsys) -> Non
         return {"why": "it is no trace"} if path == "/data/bad" else made(path)
 
     listed = {"a": {"files": [seen("/data/dead", 7), seen("/data/bad", 6), seen("/data/good", 5)]}}
-    status, said = run(Fake({"a": "a"}), tmp_path, capsys, listed, facts)
+    status, answers = run(Fake({"a": "a"}), tmp_path, capsys, listed, facts)
     assert status == 0
-    assert {m["path"]: m["why"] for m in said if m["type"] == "failed"} == {
+    assert {m["path"]: m["why"] for m in answers if m["type"] == "failed"} == {
         "/data/dead": "engine: killed",
         "/data/bad": "it is no trace",
     }
-    assert [m["written"] for m in said if m["type"] == "done"] == [
+    assert [m["written"] for m in answers if m["type"] == "done"] == [
         [{"path": str(tmp_path / "good.facts"), "from": "/data/good"}]
     ]
     assert (tmp_path / "good.facts").read_bytes() == b"/data/good"
@@ -181,8 +181,8 @@ def test_a_task_that_failed_loses_its_file_and_no_other(tmp_path, capsys) -> Non
 
 def test_a_result_that_cannot_be_written_is_a_lost_file(tmp_path, capsys) -> None:
     (tmp_path / "x.facts").mkdir()
-    _, said = run(Fake({"a": "a"}), tmp_path, capsys, {"a": {"files": [seen("/data/x")]}})
-    assert [(m["type"], m.get("why")) for m in said[1:]] == [("failed", "Is a directory"), ("end", None)]
+    _, answers = run(Fake({"a": "a"}), tmp_path, capsys, {"a": {"files": [seen("/data/x")]}})
+    assert [(m["type"], m.get("why")) for m in answers[1:]] == [("failed", "Is a directory"), ("end", None)]
     assert [p.name for p in tmp_path.iterdir()] == ["x.facts"]
 
 

@@ -83,13 +83,13 @@ def test_a_rollout_and_its_updates_are_one_step(tmp_path: Path, every: int) -> N
             rollout(job)
             for _ in range(updates):
                 job.step(X)
-        said = capture.iteration()
+        iteration = capture.iteration()
         steps = capture.recorder.current_step
-    assert said == {
+    assert iteration == {
         "from_step": 9,
         "optimizer_steps": 4,
         "optimizers": 1,
-        "backward_passes": 4 if every == 1 else said["backward_passes"],
+        "backward_passes": 4 if every == 1 else iteration["backward_passes"],
         "varies": False,
         "rollout": True,
     }
@@ -125,9 +125,9 @@ def test_several_optimizers_are_counted(tmp_path: Path) -> None:
             for _ in range(2):
                 one.step(x)
             other.step(x)
-        said = capture.iteration()
-    assert said is not None
-    assert (said["optimizer_steps"], said["optimizers"], said["rollout"]) == (3, 2, False)
+        iteration = capture.iteration()
+    assert iteration is not None
+    assert (iteration["optimizer_steps"], iteration["optimizers"], iteration["rollout"]) == (3, 2, False)
     assert all(r["step"] < 12 for r in records_of(tmp_path, 0))
 
 
@@ -139,5 +139,5 @@ def test_accumulation_is_one_optimizer_step_of_several_passes(tmp_path: Path) ->
                 job.backward(x)
             job.optimizer.step()
             job.optimizer.zero_grad()
-        said = capture.iteration()
-    assert said is not None and (said["optimizer_steps"], said["backward_passes"]) == (1, 3)
+        iteration = capture.iteration()
+    assert iteration is not None and (iteration["optimizer_steps"], iteration["backward_passes"]) == (1, 3)

@@ -1,4 +1,4 @@
-"""OUT is a folder that others write to as well. Whatever lies there, the job trains on and its files stay intact."""
+"""OUT is a folder that others write to as well. Whatever is there, the job keeps training and its files stay intact."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_planted_links_are_not_followed(tmp_path: Path) -> None:
     assert precious.read_text() == "mine"
     assert len(records_in(out)["r"]) > 60
     assert json.loads(layout.run_file(out).read_text())["run"] == "r"
-    assert "beside it" in result.stderr
+    assert "next to it" in result.stderr
 
 
 def test_a_hard_link_is_not_written_to(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_a_file_is_created_only_where_nothing_is(tmp_path: Path) -> None:
     assert len(names) == 100
 
 
-# What daemonising code does: closes all descriptors and opens its own files, which get the same numbers.
+# What daemonizing code does: closes all descriptors and opens its own files, which get the same numbers.
 REUSED = (
     JOB
     + """
@@ -251,7 +251,7 @@ def test_several_processes_that_are_rank_0_keep_apart(tmp_path: Path) -> None:
     assert len({json.loads(path.read_text())["run"] for path in (tmp_path / "ranks").glob("*.json")}) == 3
     # 15 windows in each process, under different names.
     assert len(list((tmp_path / "traces").rglob("*-trace.json.gz"))) == 45
-    assert result.stderr.count("beside it") == 2
+    assert result.stderr.count("next to it") == 2
 
 
 def test_without_locks_each_run_has_its_own_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

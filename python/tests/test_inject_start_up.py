@@ -1,4 +1,4 @@
-"""The start-up code that every Python process of a job runs, most of which do not train. No torch here."""
+"""The startup code that every Python process of a job runs. Most of them do not train. No torch here."""
 
 from __future__ import annotations
 

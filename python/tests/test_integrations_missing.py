@@ -43,9 +43,9 @@ def test_importing_works_and_using_raises_a_clear_import_error():
             f"try:\n    module.{use}\n"
             f"except ImportError as error:\n    print('{module}:', error)\n"
         )
-    said = run_program(code).stdout.splitlines()
-    assert len(said) == len(USES)
-    for line, (module, (_, needs, install)) in zip(said, USES.items(), strict=True):
+    printed = run_program(code).stdout.splitlines()
+    assert len(printed) == len(USES)
+    for line, (module, (_, needs, install)) in zip(printed, USES.items(), strict=True):
         assert line.startswith(f"{module}: whyslow_capture.integrations.{module} needs {needs}")
         assert line.endswith(install)
 
@@ -73,8 +73,8 @@ def test_a_broken_installation_is_reported_with_its_cause():
     except ImportError as error:
         print(error)
     """
-    said = run_program(code).stdout
-    assert "needs transformers: pip install transformers (RuntimeError: libsomething.so: undefined symbol)" in said
+    printed = run_program(code).stdout
+    assert "needs transformers: pip install transformers (RuntimeError: libsomething.so: undefined symbol)" in printed
 
 
 @pytest.mark.parametrize("module", ["lmms"])

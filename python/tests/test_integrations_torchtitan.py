@@ -127,8 +127,8 @@ def test_failures_warn_once_and_do_not_reach_the_job(tmp_path: Path, capsys: pyt
         filer.wait()
     filer(tmp_path / "vanished.json")
     filer.wait()
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1 and "filing" in said
+    printed = capsys.readouterr().err
+    assert printed.count("\n") == 1 and "filing" in printed
     assert exported.with_name(exported.name + ".gz").exists(), "what torchtitan wrote is still there"
 
 

@@ -83,7 +83,7 @@ def test_a_checkpoint_and_an_evaluation_are_timed_once(tmp_path: Path) -> None:
     assert "test_job_time.py:" in job_time["phases"]["evaluation"]["line"]
     assert job_time["steps"] == 6
     assert job_time["start_ms"] < 0 <= job_time["last_step_ms"] <= job_time["end_ms"]
-    # Each step says how much there was before it, and phases that lie in recorded steps are records.
+    # Each step says how much there was before it, and phases in recorded steps are records.
     steps = [r for r in records_of(tmp_path) if r["name"] == "training_step"]
     before = [sum(r.get("outside_ms", {}).values()) for r in steps]
     assert before == sorted(before) and before[0] == 0 and before[-1] > 5 * 40

@@ -1,4 +1,4 @@
-"""Random laps and phases: all lie within their step, and laps follow each other without a gap."""
+"""Random laps and phases: all are within their step, and laps follow each other without a gap."""
 
 from __future__ import annotations
 

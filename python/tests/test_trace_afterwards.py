@@ -84,9 +84,9 @@ def test_an_attached_profiler_is_reported_at_once(
     assert found["after_ms"] == pytest.approx(7, rel=0.02)
     assert found["change"]["low"] < 0.4 < found["change"]["high"]  # type: ignore[index]
     assert job.problems.counts == {"trace_slower": 1}
-    said = capsys.readouterr().err
-    assert "since the profiler window for steps 51 to 53 this rank's steps take 2" in said
-    assert said.endswith("longer: the GPU profiler stays attached\n")
+    printed = capsys.readouterr().err
+    assert "since the profiler window for steps 51 to 53 this rank's steps take 2" in printed
+    assert printed.endswith("longer: the GPU profiler stays attached\n")
 
 
 def test_few_steps_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:

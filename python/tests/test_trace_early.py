@@ -99,6 +99,6 @@ def test_a_job_that_ends_before_its_window_says_so(
     tier = make_tier(tmp_path, ProblemLog(), **ONE_WINDOW, tier={"current_step": lambda: steps})
     train(tier, range(1, steps + 1))
     tier.close()
-    told = capsys.readouterr().err
-    assert f"no trace was recorded: the job ended after {steps} steps" in told
-    assert advice in told
+    printed = capsys.readouterr().err
+    assert f"no trace was recorded: the job ended after {steps} steps" in printed
+    assert advice in printed

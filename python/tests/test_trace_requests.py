@@ -250,7 +250,7 @@ def test_plans_of_an_earlier_run_are_not_followed(tmp_path: Path) -> None:
 
 
 def test_a_plan_made_before_this_rank_was_set_up_is_followed(tmp_path: Path) -> None:
-    """Rank 0 may start some seconds earlier."""
+    """Rank 0 may start a few seconds earlier."""
     plan = {"id": "x", "first_step": 10, "steps": 1, "ranks": "all", "planned_ns": time.time_ns()}
     (tmp_path / "control").mkdir()
     (tmp_path / "control/plan-x.json").write_text(json.dumps(plan))

@@ -49,7 +49,7 @@ def test_the_cuda_version_decides_unless_the_user_did(
 
 class FakeGpu:
     """
-    A process in which windows record the GPU as far as our code can tell: torch on a CPU ignores that activity. Notes
+    A process in which windows record the GPU as far as our code knows: torch on a CPU ignores that activity. Notes
     the environment whenever a profiler stops, which is when Kineto reads it.
     """
 
@@ -114,9 +114,9 @@ def test_an_old_cuda_stays_attached_and_says_so(
     assert PROFILER_USE.disturbance == "attached"
     assert windows_of(trace) == [False, False]
     assert problems.counts == {"trace_attached": 2}
-    said = capsys.readouterr().err.splitlines()
-    assert len(said) == 1
-    assert CUDA_12_4 in said[0]
+    printed = capsys.readouterr().err.splitlines()
+    assert len(printed) == 1
+    assert CUDA_12_4 in printed[0]
     trace.close()
 
 

@@ -71,7 +71,7 @@ def test_no_profiler_exists_between_windows(tmp_path: Path) -> None:
 
 def test_steps_between_windows_do_nothing(tmp_path: Path) -> None:
     tier = make_tier(tmp_path, period=1_000_000)
-    # Forty steps are timed, to compare them with those after the window, and then none for some seconds.
+    # Forty steps are timed, to compare them with those after the window, and then none for a few seconds.
     for step in range(WATCHED + 5):
         tier.begin_step(step)
     quiet_until = tier.quiet_until

@@ -199,5 +199,5 @@ def test_copies_to_the_gpu_do_not_wait(tmp_path: Path) -> None:
         assert loader.pin_memory
         print(sorted(trial.applied["pinned-copies"]))
     """
-    said = run_torch_program(source).stdout
-    assert said.strip() == "['copies without waiting', 'pin_memory on', 'tensor pinned before its copy']"
+    printed = run_torch_program(source).stdout
+    assert printed.strip() == "['copies without waiting', 'pin_memory on', 'tensor pinned before its copy']"

@@ -43,7 +43,7 @@ def test_the_package_and_all_integrations_import() -> None:
     ],
 )
 def test_using_it_says_what_is_missing_in_one_line(call: str, user: str) -> None:
-    said = run_without_torch(
+    printed = run_without_torch(
         f"""
         import whyslow_capture
         from whyslow_capture.integrations import d9d
@@ -53,8 +53,8 @@ def test_using_it_says_what_is_missing_in_one_line(call: str, user: str) -> None
             print(error)
         """
     )
-    assert said.startswith(f"{user} {ADVICE}") and "pip install 'whyslow-capture[torch]'" in said
-    assert "\n" not in said
+    assert printed.startswith(f"{user} {ADVICE}") and "pip install 'whyslow-capture[torch]'" in printed
+    assert "\n" not in printed
 
 
 def test_a_capture_that_is_off_needs_no_torch() -> None:

@@ -51,7 +51,7 @@ function mutantsOf(root, file) {
     });
 }
 
-/** Runs the tests beside it first: if they notice, others need not run. */
+/** Runs the tests next to it first: if they notice, others need not run. */
 function isNoticed(root, mutant) {
   const vitest = (...args) =>
     spawnSync(

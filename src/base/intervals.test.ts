@@ -64,7 +64,7 @@ describe('arithmetic', () => {
     expect(cellsOf(a)).toEqual(expected);
   };
 
-  it('of two: union and difference', () => {
+  it('union and difference of two lists of intervals', () => {
     fc.assert(
       fc.property(pairs, pairs, (x, y) => {
         const [a, b] = [unionOf(x), unionOf(y)];
@@ -81,7 +81,7 @@ describe('arithmetic', () => {
     );
   });
 
-  it('of one and a window: clip and gaps', () => {
+  it('clip and gaps of one list of intervals in a window', () => {
     fc.assert(
       fc.property(pairs, time, time, (x, from, to) => {
         const a = unionOf(x);

@@ -6,7 +6,7 @@ import type { NumericArray } from './columns.js';
  */
 export type Shape<T> = (value: unknown, columns: ColumnStore) => T;
 
-/** Numeric columns lie beside the data, which holds their numbers. Throws ShapeError when there is no such column. */
+/** Numeric columns are stored next to the data, which refers to them by number. Throws ShapeError when there is no such column. */
 export interface ColumnStore {
   column(index: number): NumericArray;
 }

@@ -17,7 +17,7 @@ describe('quantile', () => {
     expect(quantile([3, 1, 4, 1, 5], q)).toBeCloseTo(expected, 12);
   });
 
-  it('has its share of the numbers below and above it', () => {
+  it('a quantile has its share of the numbers below and above it', () => {
     fc.assert(
       fc.property(numbers, fc.double({ min: 0, max: 1, noNaN: true }), (list, q) => {
         const value = quantile(list, q);
@@ -37,8 +37,8 @@ describe('quantile', () => {
 });
 
 describe('mean', () => {
-  it('is the sum over the count', () => expect(mean([1, 2, 6])).toBe(3));
-  it('of no values is NaN', () => expect(mean([])).toBeNaN());
+  it('the mean is the sum over the count', () => expect(mean([1, 2, 6])).toBe(3));
+  it('the mean of no values is NaN', () => expect(mean([])).toBeNaN());
 });
 
 describe('largest and smallest', () => {

@@ -109,7 +109,7 @@ export function formatDuration(time: Seconds): string {
   return `${Math.floor(whole / 60)} min${whole % 60 === 0 ? '' : ` ${whole % 60} s`}`;
 }
 
-/** The same shape, nothing of which may be written: what a schema describes. */
+/** The same shape, read-only at every depth: what a schema describes. */
 export type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
 /** The same shape with plain numbers: what a reader of JSON sees, and what tests write down. */

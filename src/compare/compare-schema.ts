@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import { TIME_CLASSES } from '../facts/time-class.js';
 import { speedup } from '../report/finding-schema.js';
+import { anyMs, fraction, ms, nameTypes, typed } from '../report/schema-text.js';
 
 /**
- * What `whyslow compare --json` prints, field by field. docs/compare.schema.json is made from it, and tests check comparisons
- * with it. The program does not load this file, nor zod: import types from compare-report.ts.
+ * What `whyslow compare --json` prints, field by field. `npm run schema` makes compare-report.ts and docs/compare.schema.json
+ * from it, and tests check comparisons with it. The program does not load this file, nor zod: import types from compare-report.ts.
  */
 
-const ms = z.number().min(0);
-const fraction = z.number().min(0).max(1);
 const missing = 'null: the side does not have it';
 
 const step = z.strictObject({
@@ -17,7 +16,7 @@ const step = z.strictObject({
   speedup: speedup.describe(
     'time before divided by time after, per step or sample; low and high: the interval',
   ),
-  level: fraction.describe('of the interval, e.g. 0.95'),
+  level: z.number().min(0).max(1).describe('of the interval, e.g. 0.95'),
   per: z.enum(['step', 'sample']).describe('sample: the sides have different batch sizes'),
   more_steps: z
     .int()
@@ -37,12 +36,12 @@ const changedTime = z.strictObject({
   after_ms: ms.nullable().describe(missing),
 });
 
+const workChange = z.enum(['new', 'gone', 'longer', 'shorter', 'more-often', 'less-often', 'reshaped']);
+
 const changedWork = z.strictObject({
   name: z.string(),
   shape: z.string().nullable().describe('grid of the launches; null: all of them, or none was recorded'),
-  change: z
-    .enum(['new', 'gone', 'longer', 'shorter', 'more-often', 'less-often', 'reshaped'])
-    .describe('reshaped: on both sides, but with other grids'),
+  change: workChange.describe('reshaped: on both sides, but with other grids'),
   before_ms: ms,
   after_ms: ms,
   before_count: z.number().min(0).describe('calls per step'),
@@ -62,7 +61,7 @@ const finding = z.strictObject({
   rule: z.string(),
   title: z.string(),
   speedup: speedup.nullable(),
-  saving_ms: z.number().nullable(),
+  saving_ms: anyMs.nullable(),
 });
 
 const findings = z.strictObject({
@@ -82,19 +81,19 @@ const findings = z.strictObject({
   together: z.strictObject({ predicted: z.number(), measured: z.number() }).nullable(),
 });
 
+const comparedRun = z.strictObject({
+  label: z.string().describe('as the user named it'),
+  step_ms: ms.describe('mean step'),
+  usual_ms: ms.describe('the same without rare pauses: what is compared'),
+  steps: z.int().min(0),
+  times_ms: z
+    .array(ms)
+    .describe('of each step, in order; of many steps, means of groups; empty: only the mean is known'),
+  source: z.enum(['measured', 'estimated']).describe('estimated: from a trace, without the profiler'),
+});
+
 const side = z.strictObject({
-  runs: z.array(
-    z.strictObject({
-      label: z.string().describe('as the user named it'),
-      step_ms: ms.describe('mean step'),
-      usual_ms: ms.describe('the same without rare pauses: what is compared'),
-      steps: z.int().min(0),
-      times_ms: z
-        .array(ms)
-        .describe('of each step, in order; of many steps, means of groups; empty: only the mean is known'),
-      source: z.enum(['measured', 'estimated']).describe('estimated: from a trace, without the profiler'),
-    }),
-  ),
+  runs: z.array(comparedRun),
   bottleneck: z.string(),
 });
 
@@ -104,18 +103,18 @@ const setup = z.strictObject({
   after: z.string().nullable(),
 });
 
+const historyPoint = z.strictObject({
+  label: z.string(),
+  time: z.string().nullable().describe('ISO 8601; null: this run, or not recorded'),
+  step_ms: ms,
+  good: z.boolean().describe('later runs are compared with it'),
+});
+
 const history = z.strictObject({
   runs: z.int().min(0).describe('in the file before this one'),
   compared: z.int().min(0).describe('the last good runs, which this one was compared with'),
   points: z
-    .array(
-      z.strictObject({
-        label: z.string(),
-        time: z.string().nullable().describe('ISO 8601; null: this run, or not recorded'),
-        step_ms: ms,
-        good: z.boolean().describe('later runs are compared with it'),
-      }),
-    )
+    .array(historyPoint)
     .describe('runs on the same set-up, oldest first, this one last; of a long history, the end'),
   change: z
     .strictObject({
@@ -125,6 +124,7 @@ const history = z.strictObject({
       after_ms: ms,
       since: z.int().min(1).describe('runs since, that one included'),
     })
+    .register(typed, { type: 'HistoryChange' })
     .nullable()
     .describe('the last lasting change of the step time; null: none'),
 });
@@ -135,15 +135,18 @@ const notes = z
 const schema = z.literal('whyslow/compare/1');
 const sentence = z.string().describe('the answer for a person');
 
+const stepVerdict = z.enum(['faster', 'slower', 'same', 'cannot-tell']);
+const timeClass = z.enum(TIME_CLASSES);
+
 export const comparison = z.strictObject({
   schema,
-  verdict: z
-    .enum(['faster', 'slower', 'same', 'cannot-tell'])
-    .describe('faster, slower: the interval leaves out no difference; same: it lies within 3%'),
+  verdict: stepVerdict.describe(
+    'faster, slower: the interval leaves out no difference; same: it lies within 3%',
+  ),
   sentence,
   step,
   time: z
-    .array(z.strictObject({ class: z.enum(TIME_CLASSES), before_ms: ms, after_ms: ms }))
+    .array(z.strictObject({ class: timeClass, before_ms: ms, after_ms: ms }))
     .describe('classes of time, per step'),
   phases: z.array(changedTime).describe('phases of event logs, and what lies between steps'),
   kernels: z.array(changedWork).describe('largest change first; only what matters to the step'),
@@ -166,3 +169,22 @@ export const firstRun = z
   .describe('the first run of a history: there is nothing to compare with');
 
 export const compareSchema = z.union([comparison, firstRun]);
+
+nameTypes({
+  CompareReport: comparison,
+  FirstRunReport: firstRun,
+  ComparedStep: step,
+  ComparedSetup: setup,
+  ComparedSide: side,
+  ComparedRun: comparedRun,
+  ChangedTime: changedTime,
+  WorkChange: workChange,
+  ChangedWork: changedWork,
+  ChangedLine: changedLine,
+  NamedFinding: finding,
+  ComparedFindings: findings,
+  HistoryAnswer: history,
+  HistoryPoint: historyPoint,
+});
+nameTypes({ StepVerdict: stepVerdict }, 'compare/step-times/step-comparison');
+nameTypes({ TimeClass: timeClass }, 'facts/time-class');

@@ -1,7 +1,7 @@
 import { formatCount, formatTime, ms } from '../base/units.js';
 import type { ReportStep } from '../report/report.js';
-import { comparedSetup, type Sides } from './compared-setup.js';
-import { type RunProfile, stepsOfRun } from './run-profile.js';
+import type { ComparedSetup } from './compare-report.js';
+import { type RunProfile, type Setup, stepsOfRun } from './run-profile.js';
 import type { SideTimes, StepComparison } from './step-times/step-comparison.js';
 
 /** Steps of the sides that differ in number by more than this factor may be of different parts of the job. */
@@ -99,3 +99,30 @@ const batchesOf = (iteration: ReportStep['iteration']): number =>
 /** Each run's steps, per sample where `samples` is given. */
 export const timesOf = (runs: readonly RunProfile[], samples: number): number[][] =>
   runs.map((run) => stepsOfRun(run).map((time) => time / samples));
+
+interface Sides {
+  readonly before: readonly RunProfile[];
+  readonly after: readonly RunProfile[];
+}
+
+const FIELDS = [
+  ['device', 'device'],
+  ['torch', 'torch'],
+  ['worldSize', 'ranks'],
+  ['batchSize', 'batch size'],
+  ['command', 'command'],
+] as const;
+
+/** What the sides ran on. Left out: what neither of them recorded. */
+export function comparedSetup({ before, after }: Sides): ComparedSetup[] {
+  return FIELDS.map(([field, name]) => ({
+    name,
+    before: valuesOf(before, field),
+    after: valuesOf(after, field),
+  })).filter((s) => s.before !== null || s.after !== null);
+}
+
+function valuesOf(runs: readonly RunProfile[], field: keyof Setup): string | null {
+  const known = new Set(runs.map(({ setup }) => setup[field]).filter((value) => value !== null));
+  return known.size === 0 ? null : [...known].join(', ');
+}

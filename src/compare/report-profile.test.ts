@@ -20,7 +20,7 @@ it('takes the mean where an older report has no step times', () => {
   expect(stepsOfRun(profileOfReport('a.json', { ...sampleReport(), step })!)).toEqual([161]);
 });
 
-it('is no profile without the schema', () => {
+it('a report without the schema is not taken for a profile', () => {
   for (const other of [null, 3, [], {}, { schema: 'whyslow/lint/1' }])
     expect(profileOfReport('a.json', other)).toBeNull();
 });

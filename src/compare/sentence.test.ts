@@ -31,7 +31,7 @@ describe('runs that cannot tell', () => {
     );
   });
 
-  it('are not called faster by nothing', () => {
+  it('runs that cannot tell are not called faster', () => {
     expect(undecided(0.8, 1.0001, 1.3)).toMatch(/^No difference seen, but that may be noise/);
   });
 });

@@ -45,16 +45,14 @@ describe('the job in advice', () => {
 
   it('is the folder of archives, or the one archive', () => {
     const inside = (...paths: string[]) =>
-      jobWords({ members: paths.map((path) => ({ member: { path } })), beside: [], runs: [] }).folder;
+      jobWords({ members: paths.map((path) => ({ path })), beside: [], runs: [] }).folder;
     expect(inside('o/step_20/rank-0.tar.gz!a.json', 'o/step_20/rank-1.tar.gz!b.json')).toBe('o/step_20');
     expect(inside('o/all.tar.gz!a.json', 'o/all.tar.gz!b.json')).toBe('o/all.tar.gz');
     expect(inside('-')).toBe('OUT');
   });
 
   it('is one folder above its event logs', () => {
-    const members = [0, 1].map((r) => ({
-      member: { path: `o/cuda_event_profiler/cuda_events_rank_${r}.jsonl` },
-    }));
+    const members = [0, 1].map((r) => ({ path: `o/cuda_event_profiler/cuda_events_rank_${r}.jsonl` }));
     expect(jobWords({ members, beside: [], runs: [] }).folder).toBe('o');
   });
 
@@ -66,7 +64,7 @@ describe('the job in advice', () => {
 
   it('lies where all its files do', () => {
     const folderOf = (...paths: string[]) =>
-      jobWords({ members: paths.map((path) => ({ member: { path } })), beside: [], runs: [] }).folder;
+      jobWords({ members: paths.map((path) => ({ path })), beside: [], runs: [] }).folder;
     expect(folderOf('runs/a b/rank0.json', 'runs/a b/rank1.json')).toBe("'runs/a b'");
     expect(folderOf('/x/a/rank0.json', '/x/ab/rank1.json')).toBe('/x');
     expect(folderOf('rank0.json', 'b/rank1.json')).toBe('.');

@@ -20,16 +20,14 @@ export const UNKNOWN_JOB: JobWords = { command: 'python train.py', folder: 'OUT'
 const CHANGED = '+';
 
 type Inputs = Pick<RunInputs, 'beside' | 'runs'> & { readonly members: readonly Analyzed[] };
-interface Analyzed {
-  readonly member: Pick<RankInput, 'path'>;
-}
+type Analyzed = Pick<RankInput, 'path'>;
 
 /** Of the run that is analyzed. Where one command started several trainings, each has its own. */
 export function jobWords({ members, beside, runs }: Inputs): JobWords {
   const found = (of: 'run' | 'rank') =>
     beside.flatMap((member) => {
       const manifest = manifestOf(member);
-      return manifest?.of === of ? [{ member, launch: manifest.launch }] : [];
+      return manifest?.of === of ? [{ path: member.path, launch: manifest.launch }] : [];
     });
   const [whole] = found('run');
   const ranks = found('rank');
@@ -38,10 +36,10 @@ export function jobWords({ members, beside, runs }: Inputs): JobWords {
   return {
     command: launch ? quotedCommand(launch) : UNKNOWN_JOB.command,
     folder: whole
-      ? folderOf(whole.member.path, 1)
+      ? folderOf(whole.path, 1)
       : ranks[0]
-        ? folderOf(ranks[0].member.path, 2)
-        : commonFolder(members.map((m) => m.member.path)),
+        ? folderOf(ranks[0].path, 2)
+        : commonFolder(members.map((m) => m.path)),
     processes: processesOf(beside.map(manifestOf)),
   };
 }

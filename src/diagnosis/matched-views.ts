@@ -1,5 +1,5 @@
 import type { RankCollectives } from '../facts/rank-collectives.js';
-import { type RunClock, runClock } from '../run/collectives/run-clock.js';
+import { type RunClock, runClock } from '../run/collectives/clocks.js';
 import type { Comparison } from '../run/compare.js';
 import type { Diagnosis } from './diagnosis.js';
 import type { RankView } from './ranks/rank-view.js';

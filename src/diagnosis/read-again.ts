@@ -27,7 +27,7 @@ export async function withLateRanksInFull(
   steps: StepRange | null,
   readInFull: ReadInFull,
 ): Promise<InFull> {
-  const light = run.members.filter((m) => traceFactsOf(m.member)?.light);
+  const light = run.members.filter((m) => traceFactsOf(m)?.light);
   if (light.length === 0) return { inputs: run, compared: null };
   const views = viewsOf(run.members, steps);
   const all = compareViews(views, locateRanks(run));
@@ -37,10 +37,13 @@ export async function withLateRanksInFull(
   const wanted = new Set(late.slice(0, MAX_RANKS));
   // Of many traces few are left where the others were of other runs or windows.
   const again = light.length <= MAX_RANKS ? light : light.filter((m) => wanted.has(m.rank));
-  const files = new Set(again.map((m) => m.member.file));
+  const files = new Set(again.map((m) => m.file));
   if (files.size === 0) return { inputs: run, compared };
   const inFull = await readInFull([...files]);
-  const byPath = new Map(inFull.members.map((m) => [m.member.path, m.member]));
-  const members = run.members.map((m) => ({ ...m, member: byPath.get(m.member.path) ?? m.member }));
+  const byPath = new Map(inFull.members.map((m) => [m.path, m]));
+  const members = run.members.map((m) => {
+    const { rank, rankSource, hasEarlierWindow } = m;
+    return { ...(byPath.get(m.path) ?? m), rank, rankSource, hasEarlierWindow };
+  });
   return { inputs: { ...run, members }, compared };
 }

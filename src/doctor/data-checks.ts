@@ -1,4 +1,5 @@
 import type { Probe } from '../machine/probe.js';
+import { inOneLine, use } from '../remedies/remedies.js';
 import { type Check, fail, type Outcome, pass, skip, warn } from './check.js';
 
 const NETWORK =
@@ -27,8 +28,7 @@ export const DATA_CHECKS: readonly Check[] = [
       const reads = await probe.smallReads(probe.data);
       if (reads === null) return skip(`no files in ${probe.data}`);
       const value = `${reads.medianMs.toFixed(2)} ms per file, ${reads.filesPerSecond.toFixed(0)} files/s one by one (${reads.files} files; cached ones are faster)`;
-      const advice =
-        'Copy the data to a local NVMe disk, pack small files into shards (WebDataset, tar), and use more workers: they wait in parallel.';
+      const advice = inOneLine(use('staged-data', { orWorkers: true }));
       if (reads.medianMs >= VERY_SLOW_MS) return fail(value, advice);
       return reads.medianMs >= SLOW_MS ? warn(value, advice) : pass(value);
     },

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RunCommand } from '../machine/command.js';
-import { type GpuFields, type Probe, queryGpus } from '../machine/probe.js';
+import { type GpuFields, type Probe, queryGpus, type TorchFacts } from '../machine/probe.js';
 import { fakeFiles } from '../machine/testing.js';
-import type { TorchFacts } from '../machine/torch-facts.js';
 import { mountOf } from './data-checks.js';
 import { examine } from './examine.js';
 
@@ -157,7 +156,7 @@ describe('doctor', () => {
       { cores: 64, quota: 4, env: { OMP_NUM_THREADS: '64' } },
     ],
     ['threads', 'warn', 'OMP_NUM_THREADS=4.', { cores: 64, quota: 4 }],
-    ['threads', 'warn', 'OMP_NUM_THREADS=8 for 2 ranks', { gpus: [H200, H200] }],
+    ['threads', 'warn', 'OMP_NUM_THREADS=8', { gpus: [H200, H200] }],
     ['threads', 'pass', 'OMP_NUM_THREADS=4', { env: { OMP_NUM_THREADS: '4' } }],
     ['shm', 'warn', '--shm-size', { shm: 64e6 }],
     ['nccl', 'fail', 'Unset NCCL_P2P_DISABLE', { env: { NCCL_P2P_DISABLE: '1' } }],

@@ -1,4 +1,5 @@
 import type { Probe } from '../machine/probe.js';
+import { inOneLine, use } from '../remedies/remedies.js';
 import { type Check, fail, type Outcome, pass, warn } from './check.js';
 
 interface Fault {
@@ -87,7 +88,7 @@ function debugFaults(env: Probe['env']): Fault[] {
   const on = (name: string, advice: string, isFatal = false): Fault[] =>
     isOn(env[name]) ? [{ isFatal, text: `${name}=${env[name]}`, advice }] : [];
   return [
-    ...on('CUDA_LAUNCH_BLOCKING', 'Unset CUDA_LAUNCH_BLOCKING: every launch waits for its kernel.', true),
+    ...on('CUDA_LAUNCH_BLOCKING', inOneLine(use('async-launches')), true),
     ...on('PYTHONDEVMODE', 'Unset PYTHONDEVMODE.'),
     ...on(
       'PYTORCH_NO_CUDA_MEMORY_CACHING',

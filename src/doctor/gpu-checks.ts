@@ -1,4 +1,5 @@
 import type { GpuFields } from '../machine/probe.js';
+import { inOneLine, use } from '../remedies/remedies.js';
 import { FAR_BELOW_MAXIMUM } from '../telemetry/slow-gpu.js';
 import { type Check, fail, type Outcome, pass, skip, tally, warn } from './check.js';
 
@@ -50,10 +51,7 @@ export const GPU_CHECKS: readonly Check[] = [
     });
     return held.length === 0
       ? pass('no GPU is held down by heat or power brake')
-      : fail(
-          held.join('; '),
-          'Cool the GPU, check its power supply, or leave it out: `nvidia-smi -q -d PERFORMANCE`.',
-        );
+      : fail(held.join('; '), inOneLine(use('unthrottle', { ofRank: true })));
   }),
   gpuCheck('clocks', 'GPU clocks', (gpus) => {
     const isBusy = (g: GpuFields) => figure(g, 'utilization.gpu') >= 80;

@@ -1,5 +1,6 @@
 import { bytes, formatBytes, formatCount } from '../base/units.js';
 import { parseFields } from '../machine/proc-text.js';
+import { inOneLine, use } from '../remedies/remedies.js';
 import { type Check, pass, skip, warn } from './check.js';
 
 /** Bytes of shared memory that a worker may need: a few prefetched batches of about 50 MB each. */
@@ -37,7 +38,7 @@ export const HOST_CHECKS: readonly Check[] = [
       if (over.length > 0)
         return warn(
           over.map((name) => `${name}=${probe.env[name]}`).join(', '),
-          `More threads than the ${probe.cpus.toFixed(0)} CPUs hinder each other: OMP_NUM_THREADS=${fair}.`,
+          `More threads than the ${probe.cpus.toFixed(0)} CPUs hinder each other. ${inOneLine(use('omp-threads', { threads: fair }))}`,
         );
       const value =
         set.length > 0 ? set.map((n) => `${n}=${probe.env[n]}`).join(', ') : 'OMP_NUM_THREADS is not set';
@@ -45,7 +46,7 @@ export const HOST_CHECKS: readonly Check[] = [
       return set.length === 0 && (isCut || ranks > 1)
         ? warn(
             value,
-            `Each process then starts ${probe.cores} threads: OMP_NUM_THREADS=${fair}${ranks > 1 ? ` for ${ranks} ranks` : ''}.`,
+            `Each process then starts ${probe.cores} threads. ${inOneLine(use('omp-threads', { threads: fair }))}`,
           )
         : pass(value);
     },
@@ -64,12 +65,7 @@ export const HOST_CHECKS: readonly Check[] = [
       if (cpus.includes(own)) return pass(`bound to one of ${nodes.length} nodes`);
       const gpus = await probe.gpus();
       const value = `${nodes.length} nodes, not bound`;
-      return gpus === null || gpus.length === 0
-        ? pass(value)
-        : warn(
-            value,
-            'Bind each rank to the node of its GPU: `nvidia-smi topo -m` shows it, `numactl --cpunodebind=N --membind=N` binds.',
-          );
+      return gpus === null || gpus.length === 0 ? pass(value) : warn(value, inOneLine(use('numa-binding')));
     },
   },
   {

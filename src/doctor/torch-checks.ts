@@ -1,4 +1,5 @@
 import type { Probe } from '../machine/probe.js';
+import { inOneLine, use } from '../remedies/remedies.js';
 import { type Check, fail, pass, skip, warn } from './check.js';
 
 /** The newest CUDA that the driver serves, as nvidia-smi prints it in its first lines. */
@@ -53,7 +54,7 @@ export const TORCH_CHECKS: readonly Check[] = [
         ? pass('on for matrix products')
         : warn(
             'off for matrix products (torch’s default)',
-            'Only matters for float32: torch.set_float32_matmul_precision("high") makes it several times faster. It changes results slightly (T9).',
+            `This only matters for float32, which gets several times faster with slightly different results (T9). ${inOneLine(use('tf32'))}`,
           );
     },
   },

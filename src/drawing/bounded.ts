@@ -71,7 +71,7 @@ export function boundDrawing(trace: Trace, drawing: TraceDrawing, budget: number
 const classPixel = ({ from, to }: TraceDrawing, far: number, budget: number) =>
   Math.min(far, (to - from) / Math.min(FAR[0]!, budget / 3));
 
-/** As many steps in full as fit beside the rest seen from afar. */
+/** As many steps in full detail as fit next to the downsampled rest. */
 function choose(drawing: TraceDrawing, tracks: readonly Track[], budget: number) {
   const { from, to, steps } = drawing;
   const count = (pixel: number, start = from, end = to) =>
@@ -127,7 +127,7 @@ function boundRow(
     index.query(start, end, pixel, out, next);
     if (out.length > before) next = out.lastIndex + 1;
   };
-  // An event without length may lie at `to`.
+  // An event without length may be at `to`.
   const end = Number.POSITIVE_INFINITY;
   if (!window) add(from, end, far);
   else {
@@ -151,7 +151,7 @@ function named(track: Track, rows: readonly SliceColumns[]): Pick<BoundedTrack, 
 }
 
 /**
- * All spans, if they fit. Else those of the window and long ones; of short ones that lie together the sum of each class, one
+ * All spans, if they fit. Otherwise those of the window and long ones; for short adjacent ones the sum of each class, one
  * after the other. Spans end at the borders of steps, so that the totals of a step stay right.
  */
 function boundClasses(
@@ -184,7 +184,7 @@ function boundClasses(
 
 class ClassBuilder {
   readonly #spans: { readonly start: number; readonly end: number; readonly class: number }[] = [];
-  /** Of short spans that lie together, by class in the order in which they came. */
+  /** Of short adjacent spans, by class in the order in which they came. */
   readonly #sums = new Map<number, number>();
   #from = 0;
 

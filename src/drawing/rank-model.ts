@@ -1,6 +1,6 @@
 import { TIME_CLASSES, totals } from '../facts/time-class.js';
-import { type RunClock, toOwn, toRun } from './clock.js';
 import { paintOf } from './paint.js';
+import { type RunClock, toOwn, toRun } from './run-clocks.js';
 import type { SliceIndex } from './slice-index.js';
 import type {
   Arrow,

@@ -1,6 +1,4 @@
-import { type RunClock, toRun } from './clock.js';
-
-/** A rank's clock as the comparison of ranks found it (`RankClock`). Null where ranks share no timed collective. */
+/** A rank's clock as the comparison of ranks found it (`RankClock`). Null if ranks share no timed collective. */
 export interface ComparedClock {
   readonly rank: number;
   readonly component: number;
@@ -50,3 +48,12 @@ function moveBy(clocks: Map<number, RunClock>, rank: number, by: number): void {
   const { rate, shift } = clocks.get(rank)!;
   clocks.set(rank, { rate, shift: shift + by });
 }
+
+/** From a rank's own times to the run's: `run = own * rate + shift`. */
+export interface RunClock {
+  readonly rate: number;
+  readonly shift: number;
+}
+
+export const toRun = ({ rate, shift }: RunClock, own: number): number => own * rate + shift;
+export const toOwn = ({ rate, shift }: RunClock, run: number): number => (run - shift) / rate;

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { SliceIndex } from './slice-index.js';
 import { ColumnSlices, SliceBuilder } from './slices.js';
 
-/** Slices after each other: gap, length, name. Some have no length, some lie close together, some far apart. */
+/** Slices after each other: gap, length, name. Some have no length, some are close together, some far apart. */
 const row = fc
   .array(fc.tuple(fc.constantFrom(0, 0, 1, 3, 1000), fc.constantFrom(0, 1, 2, 50, 900), fc.nat(3)), {
     maxLength: 400,

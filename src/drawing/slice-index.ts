@@ -38,7 +38,7 @@ export class SliceIndex {
     this.#levels = levels;
   }
 
-  /** Index of the first slice that ends after `time`, or that has no length and lies there. */
+  /** Index of the first slice that ends after `time`, or that has no length and is there. */
   firstAfter(time: number): number {
     const { slices } = this;
     return partitionPoint(slices.length, (i) => slices.end(i) <= time && slices.start(i) < time);
@@ -81,7 +81,7 @@ export class SliceIndex {
   }
 }
 
-/** Joins what lies within one pixel. */
+/** Joins what is within one pixel. */
 class Pending {
   #first = -1;
   #lead = -1;
@@ -132,7 +132,7 @@ class Pending {
   }
 }
 
-/** Of what a block is made: slices, or the blocks below. At most FAN names are told apart in it. */
+/** What a block is made of: slices, or the blocks below. It distinguishes at most FAN names. */
 function buildLevel(slices: Slices, below: Level | null, size: number): Level {
   const parts = below ? below.lead.length : slices.length;
   const length = Math.ceil(parts / FAN);

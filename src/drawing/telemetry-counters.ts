@@ -59,7 +59,7 @@ export function telemetryCounters(
   });
 }
 
-/** What is to be added to local times. Null: it cannot be told. */
+/** What to add to local times. Null: unknown. */
 function zoneOf(first: number, last: number, middle: number, startedNs: number | null): number | null {
   const reach = (quarters: number) => {
     const zone = quarters * QUARTER;

@@ -1,16 +1,15 @@
 import { lowerBound, partitionPoint } from '../base/search.js';
 import { isGpuWork } from '../model/category.js';
 import type { Trace } from '../model/trace.js';
-import { classTrack } from './class-track.js';
-import type { RunClock } from './clock.js';
 import { type CollectiveTrack, collectiveTrack, type WaitedCollectives, withWaits } from './collectives.js';
 import type { TraceDrawing } from './draw-trace.js';
 import { type Launches, RankModel, type SliceKnowledge } from './rank-model.js';
+import type { RunClock } from './run-clocks.js';
 import type { Slices } from './slices.js';
 import type { RankLine, SliceId } from './timeline.js';
 import { describeRow } from './trace-detail.js';
 import { tracePaints } from './trace-paints.js';
-import { CounterTrack, Track } from './track.js';
+import { CounterTrack, classTrack, Track } from './track.js';
 
 /** Rows of a trace as slices: four bytes each, for the rest is in the columns. */
 class TraceSlices implements Slices {
@@ -173,7 +172,7 @@ function launchesOf(trace: Trace, rows: RowFinder, rank: number): Launches {
       if (call >= 0 && ts[call]! < to && ts[work[i]!]! > from && (ts[call]! >= from || ts[work[i]!]! <= to))
         inside.push(i);
     }
-    // Too many to tell apart: none is better than any.
+    // Too many to distinguish: drawing none is better than drawing some.
     if (inside.length > most) return [];
     for (const i of inside) {
       const [call, done] = [rows.sliceOf(launch[i]!, rank), rows.sliceOf(work[i]!, rank)];

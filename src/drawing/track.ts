@@ -1,5 +1,8 @@
 import { lowerBound } from '../base/search.js';
 import { largest } from '../base/statistics.js';
+import { CLASS_NAMES, TIME_CLASSES } from '../facts/time-class.js';
+import type { ClassSpans } from './draw-trace.js';
+import { painted } from './paint.js';
 import { SliceIndex } from './slice-index.js';
 import { ColumnSlices, SliceBuilder, type SliceColumns, type Slices } from './slices.js';
 import type { DrawnSlices, TrackInfo } from './timeline.js';
@@ -103,4 +106,19 @@ export class CounterTrack extends Track {
     const columns = out.finish();
     return withNames(columns, new Uint16Array(columns.length), this.textOf);
   }
+}
+
+/** What the rank did at each time: one row without gaps, idle time colored by its cause. */
+export function classTrack({ start, end, class: classes }: ClassSpans, title: string): Track {
+  const columns = {
+    length: start.length,
+    start,
+    end,
+    name: Uint32Array.from(classes),
+    paint: classes.map((c) => painted(c)),
+    count: new Uint32Array(start.length).fill(1),
+    busy: Float32Array.from(start, (s, i) => end[i]! - s),
+  };
+  const info = { kind: 'classes', title, leftOut: 0, training: false } as const;
+  return new Track(info, [new ColumnSlices(columns)], (id) => CLASS_NAMES[TIME_CLASSES[id]!]);
 }

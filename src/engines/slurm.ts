@@ -24,7 +24,7 @@ const factsCommand = ({ paths, out, options }: EngineJob, share: string): string
 
 /**
  * Runs `whyslow facts` by srun on all nodes of the allocation: every task takes its share of the files. A share that is cut
- * off is run once more, file by file. The folder, the files and whyslow must lie on a disk that all nodes share.
+ * off is run once more, file by file. The folder, the files and whyslow must be on a disk that all nodes share.
  */
 export async function runOnSlurm(job: EngineJob, files: readonly string[]): Promise<EngineResult> {
   const { progress, out } = job;

@@ -23,7 +23,7 @@ const KINDS: readonly (readonly [test: RegExp, kind: CollectiveKind])[] = [
 /** Kernel names are long; the operation comes first. */
 const LOOKED_AT = 160;
 
-/** `other`: the name does not tell. */
+/** `other`: the name does not show it. */
 export function kindOfName(name: string): CollectiveKind {
   const plain = name.slice(0, LOOKED_AT).toLowerCase().replaceAll('_', '');
   return KINDS.find(([test]) => test.test(plain))?.[1] ?? 'other';

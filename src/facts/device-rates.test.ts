@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { capabilities } from './capabilities.js';
-import { findDevice } from './device-rates.js';
+import { capabilities, findDevice } from './device-rates.js';
 
 const GiB = 2 ** 30;
 
@@ -103,7 +102,7 @@ describe('capabilities', () => {
     ['AMD Instinct MI355X', 9, 5, { hasTensorCores: true, hasTf32: false, hasBf16: true }],
     ['AMD Radeon Graphics', 9, 0, { hasTensorCores: null, hasTf32: null, hasBf16: null }],
     ['NVIDIA H200', null, null, { hasTensorCores: null, hasTf32: null, hasBf16: null }],
-  ])('of %s', (name, major, minor, expected) => {
+  ])('capabilities of %s', (name, major, minor, expected) => {
     expect(capabilities(name, major, minor)).toEqual(expected);
   });
 });

@@ -1,5 +1,4 @@
-import { type Ns, ns } from '../base/units.js';
-import type { Iteration } from './iteration.js';
+import { formatCount, type Ns, ns } from '../base/units.js';
 
 /** The wall time of one rank's process. `startUp`, `training`, `phases` and `end` add up to `wall`. */
 export interface JobTime {
@@ -17,7 +16,7 @@ export interface JobTime {
   readonly phases: readonly JobPhase[];
 }
 
-/** What a job does beside training steps, or a phase that its own code names. */
+/** What a job does between training steps, or a phase that its own code names. */
 export interface JobPhase {
   /** `checkpoint`, `evaluation`, `generation`, `inference`, `no_grad`, `logging`, `gc`, `compile`, or the job's own name. */
   readonly name: string;
@@ -45,4 +44,29 @@ export function outsidePerStep(job: JobTime | null, name?: string): Ns {
   if (!job || job.steps === 0) return ns(0);
   const counted = recurring(job).filter((p) => name === undefined || p.name === name);
   return ns(counted.reduce((sum, p) => sum + p.ns, 0) / job.steps);
+}
+
+/** What one step is where it is more than one optimizer step after one backward pass. */
+export interface Iteration {
+  readonly optimizerSteps: number;
+  readonly optimizers: number;
+  /** 0: not seen. */
+  readonly backwardPasses: number;
+  /** Iterations differ in their number of optimizer steps; `optimizerSteps` is the usual one. */
+  readonly varies: boolean;
+  /** It begins with a stretch in which the model is called without gradients: a rollout. */
+  readonly rollout: boolean;
+}
+
+/** `a rollout and 4 optimizer steps of 2 optimizers`. */
+export function iterationWords(iteration: Iteration): string {
+  const { optimizerSteps, optimizers, backwardPasses, varies, rollout } = iteration;
+  const about = varies ? 'about ' : '';
+  const of = optimizers > 1 ? ` of ${optimizers} optimizers` : '';
+  const steps = `${about}${formatCount(optimizerSteps, 'optimizer step')}${of}`;
+  const passes =
+    optimizerSteps === 1 && backwardPasses > 1
+      ? ` after ${formatCount(backwardPasses, 'backward pass', 'backward passes')}`
+      : '';
+  return `${rollout ? 'a rollout and ' : ''}${steps}${passes}`;
 }

@@ -1,3 +1,5 @@
+import { type CheckResult, found } from '../base/check.js';
+
 /** The column `group` has 16 bits: the last group takes all beyond. */
 export const MAX_GROUPS = 0xffff;
 
@@ -79,3 +81,30 @@ export const SYNCHRONIZES = mask('all_reduce', 'all_gather', 'reduce_scatter', '
 export const IS_P2P = mask('send', 'recv');
 /** Members may move different amounts, so sizes need not agree. */
 export const UNEVEN = mask('all_to_all', 'gather', 'scatter', 'other');
+
+/** Limits that were reached while process groups were listed. No real job comes near them. */
+export function groupChecks(collectives: RankCollectives | null): readonly CheckResult[] {
+  if (!collectives) return [];
+  const { groups, source } = collectives;
+  const isUnlisted = groups.filter(
+    ({ key, size, ranks }) =>
+      ranks === null && size !== null && (source === 'events' || key.startsWith('ranks ')),
+  );
+  const consequence = 'they are matched by name; which ranks were not captured, and the mesh, may be unknown';
+  return [
+    ...found(
+      'warning',
+      'groups-not-listed',
+      isUnlisted.length,
+      'process groups with so many members that they were not listed',
+      consequence,
+    ),
+    ...found(
+      'warning',
+      'too-many-groups',
+      Number(groups.length === MAX_GROUPS),
+      `more than ${MAX_GROUPS} process groups`,
+      'further ones count as one',
+    ),
+  ];
+}

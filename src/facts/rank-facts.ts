@@ -30,7 +30,7 @@ export interface CopyTime {
   readonly toHost: Ns;
 }
 
-/** How much the phases of an event log can tell. */
+/** How much the phases of an event log show. */
 export interface PhaseKnowledge {
   /** Phases have start times: the division is exact, and a collective is time in which nothing else ran. */
   readonly placed: boolean;

@@ -43,7 +43,7 @@ describe('a timeline', () => {
     );
   });
 
-  it('has a gap between steps that do not follow each other', () => {
+  it('a timeline has a gap between steps that do not follow each other', () => {
     const classes = Object.fromEntries(TIME_CLASSES.map((c) => [c, NO_SPANS])) as Record<
       TimeClass,
       typeof NO_SPANS

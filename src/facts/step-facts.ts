@@ -37,3 +37,6 @@ export interface StepFacts {
   readonly periods: readonly Ns[];
   readonly indices: readonly number[];
 }
+
+/** Code of a note on an event log: the job records most of its own steps with a profiler. */
+export const PROFILER_LEFT_ON = 'profiler-left-on';

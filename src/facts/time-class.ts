@@ -47,3 +47,6 @@ export function sharesOfClasses(time: TimeByClass): SharesByClass {
   const sum = sumOfClasses(time);
   return perClass<Share>((c) => (sum > 0 ? time[c] / sum : 0));
 }
+
+/** How time accounting counts a piece of GPU work. `move`: fills, and copies inside the device. Numbers fit in a column. */
+export const WorkSort = { compute: 0, comms: 1, toDevice: 2, toHost: 3, move: 4 } as const;

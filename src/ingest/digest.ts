@@ -1,6 +1,5 @@
-import { type CheckResult, found } from '../base/check.js';
+import { type CheckResult, found, inputProblem } from '../base/check.js';
 import { messageOf } from '../base/input-error.js';
-import { inputProblem } from '../base/severity.js';
 import { boundDrawing } from '../drawing/bounded.js';
 import { drawTrace } from '../drawing/draw-trace.js';
 import { summarizeEventLog } from '../logs/log-summary.js';

@@ -64,7 +64,7 @@ export interface RefusedInput extends AnyInput {
 export interface InputIdentity {
   readonly events: number;
   readonly rank: number | null;
-  /** Tells apart traces of one rank that cover different steps. */
+  /** Distinguishes traces of one rank that cover different steps. */
   readonly window: string;
 }
 

@@ -20,7 +20,7 @@ const PER_CORE = 2;
 const MEMORY = 256e6;
 /** 600 to 850 MB of a thread; V8 ends the process when it cannot have them. */
 const ADDRESS_SPACE = 1.5e9;
-/** A thread keeps 4 open, the file it reads, and some ten while it loads its modules. */
+/** A thread keeps 4 open, the file it reads, and about ten while it loads its modules. */
 const OPEN_FILES = 16;
 
 /** With less than this V8 aborted in most of 16 tries (ulimit -v below 1.4 GB); nothing can catch that. */

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { rankFromPath } from '../sources/rank-name.js';
-import type { RankInput } from './input.js';
 import { keepOneFolder } from './one-folder.js';
 import type { RankedInput } from './ranks.js';
 import type { RunInputs } from './read-run.js';
@@ -11,25 +10,23 @@ const trace = (path: string, rank: number, startNs: bigint, more: { run?: string
     rank,
     rankSource: 'name',
     hasEarlierWindow: false,
-    member: {
-      of: 'trace',
-      kind: 'kineto',
-      path,
-      hints: rankFromPath(path),
-      identity: { window: more.window ?? '3-6' },
-      summary: { run: more.run ?? null, window: { startNs, endNs: startNs }, steps: STEPS },
-    } as unknown as RankInput,
-  }) satisfies RankedInput;
+    of: 'trace',
+    kind: 'kineto',
+    path,
+    hints: rankFromPath(path),
+    identity: { window: more.window ?? '3-6' },
+    summary: { run: more.run ?? null, window: { startNs, endNs: startNs }, steps: STEPS },
+  }) as unknown as RankedInput;
 const inputs = (members: readonly RankedInput[], beside: readonly string[] = []) =>
   ({
     members,
     beside: beside.map((path) => ({ path })),
     problems: [{ code: 'duplicate-rank', count: 1, message: '', consequence: '', first: null }],
   }) as unknown as RunInputs;
-const kept = (run: RunInputs) => [...run.members.map((m) => m.member.path), ...run.beside.map((m) => m.path)];
+const kept = (run: RunInputs) => [...run.members.map((m) => m.path), ...run.beside.map((m) => m.path)];
 
 describe('keepOneFolder', () => {
-  it('keeps the newest of several runs, and nothing of what lies beside the others', () => {
+  it('of several runs in one folder, only the newest and its own files are kept', () => {
     const run = keepOneFolder(
       inputs(
         [

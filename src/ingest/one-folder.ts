@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { groupBy } from '../base/group-by.js';
 import { ProblemLog } from '../base/problem.js';
 import { formatCount } from '../base/units.js';
-import { isTraceInput, type TraceInput } from './input.js';
+import { isTraceInput, type TraceInput, traceSummaryOf } from './input.js';
 import type { RankedInput } from './ranks.js';
 import type { RunInputs } from './read-run.js';
 
@@ -15,27 +15,27 @@ interface Folder {
 
 /**
  * Keeps the traces of one folder where several hold the same steps of the same rank: nobody records these twice in one run,
- * and runs must not be mixed. It is the folder with the most ranks, and of those the newest; what lies in the others is left
- * out with their traces. Folders of one run that are named by step are told apart by keepOneWindow.
+ * and runs must not be mixed. It is the folder with the most ranks, and of those the newest; what is in the others is left
+ * out with their traces. keepOneWindow handles folders of one run that are named by step.
  */
 export function keepOneFolder(inputs: RunInputs): RunInputs {
-  const traces = inputs.members.flatMap((m) => (isTraceInput(m.member) ? [{ ...m, member: m.member }] : []));
-  const isOfRun = ({ member }: { readonly member: TraceInput }) =>
+  const traces = inputs.members.filter((m): m is RankedInput & TraceInput => isTraceInput(m));
+  const isOfRun = (member: TraceInput) =>
     member.hints.step !== null || (member.summary?.run ?? null) !== null;
   if (traces.length < 2 || traces.some(isOfRun)) return inputs;
-  const byFolder = groupBy(traces, ({ member }) => folderOf(member.path));
+  const byFolder = groupBy(traces, ({ path }) => folderOf(path));
   if (byFolder.size < 2 || !areRepeated(traces)) return inputs;
   const folders = [...byFolder].map(
     ([path, own]): Folder => ({
       path,
       ranks: new Set(own.map((t) => t.rank)),
-      began: own.reduce((latest, t) => later(latest, t.member.summary?.window.startNs ?? 0n), 0n),
+      began: own.reduce((latest, t) => later(latest, t.summary?.window.startNs ?? 0n), 0n),
     }),
   );
   const kept = folders.reduce((a, b) => (isBetter(b, a) ? b : a));
   const others = folders.filter((f) => f !== kept).map((f) => f.path);
   const isKept = (path: string) => isInside(path, kept.path) || !others.some((f) => isInside(path, f));
-  const members = inputs.members.filter((m) => isKept(m.member.path));
+  const members = inputs.members.filter((m) => isKept(m.path));
   const problems = new ProblemLog();
   problems.addAll(inputs.problems.filter((p) => p.code !== 'duplicate-rank' || areRepeated(members)));
   problems.add('other-folder', {
@@ -59,9 +59,7 @@ const isBetter = (a: Folder, b: Folder) =>
 
 /** Whether a rank has the same steps in two folders. */
 function areRepeated(members: readonly RankedInput[]): boolean {
-  const traces = members.flatMap(({ member, rank }) =>
-    isTraceInput(member) && (member.summary?.steps.length ?? 0) > 0 ? [{ member, rank }] : [],
-  );
-  const places = groupBy(traces, ({ member, rank }) => `${rank} ${member.identity.window}`);
-  return [...places.values()].some((own) => new Set(own.map((t) => folderOf(t.member.path))).size > 1);
+  const traces = members.filter((m) => (traceSummaryOf(m)?.steps.length ?? 0) > 0);
+  const places = groupBy(traces, ({ rank, identity }) => `${rank} ${identity.window}`);
+  return [...places.values()].some((own) => new Set(own.map((t) => folderOf(t.path))).size > 1);
 }

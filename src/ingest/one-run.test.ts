@@ -23,13 +23,13 @@ const log = (rank: number, ...runs: readonly EventLogRun[]): RankedInput => ({
   rank,
   rankSource: 'file',
   hasEarlierWindow: false,
-  member: member(`log${rank}`, { of: 'log', log: { runs } }),
+  ...member(`log${rank}`, { of: 'log', log: { runs } }),
 });
 const trace = (rank: number, endNs: number | null): RankedInput => ({
   rank,
   rankSource: 'file',
   hasEarlierWindow: false,
-  member: member(`trace${rank}`, {
+  ...member(`trace${rank}`, {
     of: 'trace',
     summary: { window: { endNs: endNs === null ? null : BigInt(endNs) } },
   }),
@@ -47,7 +47,7 @@ const inputs = (members: readonly RankedInput[], beside: readonly RunInput[] = [
 const kept = (...args: Parameters<typeof inputs>) => {
   const run = keepOneRun(inputs(...args));
   return [
-    ...run.members.map(({ member: m }) =>
+    ...run.members.map((m) =>
       `${m.path} ${
         logOf(m)
           ?.runs.map((r) => r.id)
@@ -128,7 +128,7 @@ describe('keepOneRun', () => {
   it('keeps the wanted run and lists all, oldest first', () => {
     const members = [log(0, runOf('a', DAY), runOf('b', 9 * DAY)), log(1, runOf('b', 9 * DAY))];
     const run = keepOneRun(inputs(members), 'a');
-    expect(logOf(run.members[0]!.member)?.runs.map((r) => r.id)).toEqual(['a']);
+    expect(logOf(run.members[0]!)?.runs.map((r) => r.id)).toEqual(['a']);
     expect(run.members).toHaveLength(1);
     expect(run.runs).toMatchObject([
       { id: 'a', ranks: 1, isAnalyzed: true, startedNs: DAY },
@@ -140,15 +140,14 @@ describe('keepOneRun', () => {
   it('knows the run of a trace from its header or from the run.json above it, whatever the times', () => {
     const at = (path: string, run: string | null): RankedInput => ({
       ...trace(0, 9.5 * DAY),
-      member: member(path, { of: 'trace', summary: { run, window: { endNs: BigInt(9.5 * DAY) } } }),
+      ...member(path, { of: 'trace', summary: { run, window: { endNs: BigInt(9.5 * DAY) } } }),
     });
     const beside = [
       manifest('runs/a/run.json', { of: 'run', run: 'a', startedNs: DAY, command: ['a.py'] }),
       manifest('runs/b/run.json', { of: 'run', run: 'b', startedNs: 9 * DAY, command: [] }),
     ];
     const members = [at('runs/a/traces/t.json', null), at('runs/b/t.json', null), at('runs/b/u.json', 'a')];
-    const paths = (wanted: string) =>
-      keepOneRun(inputs(members, beside), wanted).members.map((m) => m.member.path);
+    const paths = (wanted: string) => keepOneRun(inputs(members, beside), wanted).members.map((m) => m.path);
     expect(paths('a')).toEqual(['runs/a/traces/t.json', 'runs/b/u.json']);
     expect(paths('b')).toEqual(['runs/b/t.json']);
     expect(keepOneRun(inputs(members, beside)).runs[0]).toMatchObject({ id: 'a', command: 'a.py' });

@@ -5,7 +5,6 @@ import { formatCount } from '../base/units.js';
 import { logOf, manifestOf, type RankInput, traceSummaryOf } from './input.js';
 import type { RankedInput } from './ranks.js';
 import type { FoundRun, RunInputs } from './read-run.js';
-import { commonNames } from './same-run.js';
 
 interface NamedRun {
   readonly id: string;
@@ -16,7 +15,10 @@ interface NamedRun {
   records: number;
 }
 
-/** Clocks of machines differ, so a trace that ended this shortly before a run began may still be of that run. */
+/**
+ * Clocks of machines differ: events closer together than this count as simultaneous, and a trace that ended this shortly before a
+ * run began may still be of that run.
+ */
 const CLOCK_TOLERANCE_NS = 60e9;
 
 /**
@@ -34,7 +36,7 @@ export function keepOneRun(inputs: RunInputs, wanted: string | null = null): Run
   const withoutOthers = inputs.members.map((m) => withoutRuns(m, isOther));
   const changedLogs = inputs.members.filter((m, i) => withoutOthers[i] !== m).length;
   const named = withoutOthers.filter((m) => m !== null);
-  const current = named.filter(({ member }) => {
+  const current = named.filter((member) => {
     if (isOther(runOfTrace(member, folders))) return false;
     // An earlier run of the same folder may have left it.
     return traceSummaryOf(member)?.run != null || !endedBefore(member, kept);
@@ -81,7 +83,7 @@ function find(runs: readonly NamedRun[], wanted: string): NamedRun {
   throw new InputError(`there is no run ${wanted}; ${known}`);
 }
 
-/** By folder: the run whose run.json lies there, if it is the only one. Everything below belongs to that run. */
+/** By folder: the run whose run.json is there, if it is the only one. Everything below belongs to that run. */
 type RunFolders = ReadonlyMap<string, string>;
 
 function runFolders({ beside, members }: RunInputs): RunFolders {
@@ -91,7 +93,7 @@ function runFolders({ beside, members }: RunInputs): RunFolders {
     if (manifest?.of === 'run' && manifest.run !== null) folders.set(dirname(member.path), manifest.run);
   }
   // A folder with one run.json may hold several runs, one after the other. Then it tells nothing.
-  for (const { member } of members)
+  for (const member of members)
     for (const run of logOf(member)?.runs ?? []) {
       const folder = folderAbove(member.path, folders);
       if (folder !== null && run.id !== null && run.id !== folders.get(folder)) folders.delete(folder);
@@ -144,21 +146,21 @@ function namedRuns(
       add(manifest.run, { began: manifest.startedNs, command: manifest.command.join(' ') });
     if (manifest?.of === 'rank') add(manifest.run, { began: manifest.anchors[0]?.wallNs ?? null });
   }
-  for (const { member, rank } of members)
+  for (const member of members)
     for (const run of logOf(member)?.runs ?? [])
       add(run.id, {
         began: run.header?.startedNs ?? null,
         records: run.rows,
-        rank,
+        rank: member.rank,
         command: run.header?.command ?? null,
       });
   // A trace that names no run counts for the newest run that it can belong to.
-  for (const { member, rank } of members) {
+  for (const member of members) {
     if (!traceSummaryOf(member)) continue;
     const own = runOfTrace(member, folders);
     const possible = own !== null ? [] : [...runs.values()].filter((r) => !endedBefore(member, r));
     const guess = possible.reduce<NamedRun | null>((a, b) => (a && a.began > b.began ? a : b), null);
-    add(own ?? guess?.id ?? null, { records: 1, rank });
+    add(own ?? guess?.id ?? null, { records: 1, rank: member.rank });
   }
   return [...runs.values()];
 }
@@ -171,16 +173,61 @@ function newest(runs: readonly NamedRun[]): NamedRun | null {
 }
 
 /** The member itself if nothing was removed. Null if nothing is left of a log. */
-function withoutRuns(ranked: RankedInput, isOther: (id: string | null) => boolean): RankedInput | null {
-  const { member } = ranked;
-  if (member.of !== 'log' || !member.log) return ranked;
+function withoutRuns(member: RankedInput, isOther: (id: string | null) => boolean): RankedInput | null {
+  if (member.of !== 'log' || !member.log) return member;
   const runs = member.log.runs.filter((run) => !isOther(run.id));
-  if (runs.length === member.log.runs.length) return ranked;
+  if (runs.length === member.log.runs.length) return member;
   if (runs.every((run) => run.rows === 0)) return null;
-  return { ...ranked, member: { ...member, log: { ...member.log, runs } } };
+  return { ...member, log: { ...member.log, runs } };
 }
 
 function endedBefore(member: RankInput, { began }: NamedRun): boolean {
   const end = traceSummaryOf(member)?.window.endNs ?? null;
+  // A trace that ended shortly before a run began may still be of that run.
   return end !== null && Number(end) < began - CLOCK_TOLERANCE_NS;
 }
+
+interface LoggedRun {
+  readonly id: string;
+  readonly ranks: Set<number>;
+  readonly worldSize: number;
+  began: number;
+}
+
+/**
+ * Without a run id from the launcher, each rank makes one up. Logs of different ranks with the same world size that began
+ * at the same time are one run. It gets the id of the first of them.
+ */
+function commonNames(members: readonly RankedInput[]): (id: string) => string {
+  const logged = new Map<string, LoggedRun>();
+  for (const member of members) {
+    for (const run of logOf(member)?.runs ?? []) {
+      const { id } = run;
+      if (id === null) continue;
+      const worldSize = run.header?.worldSize ?? 0;
+      const one = logged.get(id) ?? { id, ranks: new Set(), worldSize, began: Number.NaN };
+      one.ranks.add(member.rank);
+      one.began = run.header?.startedNs ?? one.began;
+      logged.set(id, one);
+    }
+  }
+  const names = new Map<string, string>();
+  // By world size and minute, so that each run is compared with few others.
+  const distinct = new Map<string, LoggedRun[]>();
+  const keyOf = ({ worldSize, began }: LoggedRun, minutes: number) =>
+    `${worldSize} ${Math.floor(began / CLOCK_TOLERANCE_NS) + minutes}`;
+  for (const run of logged.values()) {
+    const near =
+      run.worldSize > 1 ? [-1, 0, 1].flatMap((minutes) => distinct.get(keyOf(run, minutes)) ?? []) : [];
+    const same = near.find((other) => isSameRun(run, other));
+    names.set(run.id, same?.id ?? run.id);
+    const alike = distinct.get(keyOf(run, 0)) ?? [];
+    if (same) for (const rank of run.ranks) same.ranks.add(rank);
+    else if (run.worldSize > 1) alike.push(run);
+    distinct.set(keyOf(run, 0), alike);
+  }
+  return (id) => names.get(id) ?? id;
+}
+
+const isSameRun = (a: LoggedRun, b: LoggedRun) =>
+  Math.abs(a.began - b.began) < CLOCK_TOLERANCE_NS && [...a.ranks].every((rank) => !b.ranks.has(rank));

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { rankFromPath } from '../sources/rank-name.js';
-import type { RankInput } from './input.js';
 import { keepOneWindow } from './one-window.js';
 import type { RankedInput } from './ranks.js';
 import type { RunInputs } from './read-run.js';
@@ -17,31 +16,25 @@ const trace = (
     rank,
     rankSource: 'file',
     hasEarlierWindow: false,
-    member: {
-      of: 'trace',
-      kind: 'kineto',
-      path,
-      hints: rankFromPath(path),
-      identity: { window },
-      facts,
-      summary: {
-        process: { pid: '7' },
-        window: { startNs, endNs: startNs },
-        steps: Array.from({ length: steps }, (_, i) => ({ index: Number.parseInt(window, 10) + i })),
-      },
-    } as unknown as RankInput,
-  }) satisfies RankedInput;
-const log = (rank: number): RankedInput => ({
-  rank,
-  rankSource: 'file',
-  hasEarlierWindow: false,
-  member: { of: 'log', path: `log${rank}` } as RankInput,
-});
+    of: 'trace',
+    kind: 'kineto',
+    path,
+    hints: rankFromPath(path),
+    identity: { window },
+    facts,
+    summary: {
+      process: { pid: '7' },
+      window: { startNs, endNs: startNs },
+      steps: Array.from({ length: steps }, (_, i) => ({ index: Number.parseInt(window, 10) + i })),
+    },
+  }) as unknown as RankedInput;
+const log = (rank: number) =>
+  ({ rank, rankSource: 'file', hasEarlierWindow: false, of: 'log', path: `log${rank}` }) as RankedInput;
 const inputs = (members: readonly RankedInput[]) => ({ members, problems: [] }) as unknown as RunInputs;
 function kept(...members: readonly RankedInput[]) {
   const run = keepOneWindow(inputs(members));
   return {
-    files: run.members.map((m) => `${m.member.path}${m.hasEarlierWindow ? ' (later)' : ''}`),
+    files: run.members.map((m) => `${m.path}${m.hasEarlierWindow ? ' (later)' : ''}`),
     problems: run.problems.map((p) => `${p.message}; ${p.consequence}`),
   };
 }
@@ -109,7 +102,7 @@ describe('keepOneWindow', () => {
     expect(kept(trace('a', 0, '2-4', 100n), trace('b', 0, '10-12', 900n, null)).files).toEqual(['a', 'b']);
   });
 
-  it('tells windows apart that all count from 0', () => {
+  it('windows that all count from 0 are kept apart', () => {
     expect(kept(trace('a', 0, '2-4', 100n), trace('b', 0, '2-4', 900n))).toEqual({
       files: ['b (later)'],
       problems: [

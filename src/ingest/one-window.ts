@@ -6,16 +6,14 @@ import { isTraceInput, type TraceInput, traceFactsOf } from './input.js';
 import { areWindowsOfOneProcess, type RankedInput } from './ranks.js';
 import type { RunInputs } from './read-run.js';
 
-interface RankedTrace extends RankedInput {
-  readonly member: TraceInput;
-}
+type RankedTrace = RankedInput & TraceInput;
 
 /**
  * Of ranks that recorded several windows, keeps one: figures of different moments must not be mixed. It is the window that
  * most ranks recorded, and of those the newest that is whole. Ranks with a single trace keep it.
  */
 export function keepOneWindow(inputs: RunInputs): RunInputs {
-  const traces = inputs.members.filter(isTrace).filter((t) => traceFactsOf(t.member));
+  const traces = inputs.members.filter(isTrace).filter((t) => traceFactsOf(t));
   const byRank = groupBy(traces, (t) => t.rank);
   const names = new Map([...byRank.values()].flatMap(nameWindows));
   const windowOf = (trace: RankedTrace) => names.get(trace)!;
@@ -59,7 +57,7 @@ export function keepOneWindow(inputs: RunInputs): RunInputs {
   };
 }
 
-const isTrace = (m: RankedInput): m is RankedTrace => isTraceInput(m.member);
+const isTrace = (m: RankedInput): m is RankedTrace => isTraceInput(m);
 
 /**
  * Names the windows of a rank, so that ranks that recorded together use the same name: the folder's step, or the recorded
@@ -68,9 +66,9 @@ const isTrace = (m: RankedInput): m is RankedTrace => isTraceInput(m.member);
 function nameWindows(own: readonly RankedTrace[]): [RankedTrace, string][] {
   const named = new Map<string, RankedTrace>();
   return own.toSorted(byTime).map((trace) => {
-    const { hints, identity } = trace.member;
+    const { hints, identity } = trace;
     let name = hints.step === null ? identity.window : `${hints.step}`;
-    while (named.has(name) && areWindowsOfOneProcess(named.get(name)!.member, trace.member)) name += '+';
+    while (named.has(name) && areWindowsOfOneProcess(named.get(name)!, trace)) name += '+';
     named.set(name, trace);
     return [trace, name];
   });
@@ -81,13 +79,13 @@ function nameWindows(own: readonly RankedTrace[]): [RankedTrace, string][] {
  * and leaving the profiler writes what there is of it. They have less than half of the steps, or nothing happens in them.
  */
 function wholeWindows(own: readonly RankedTrace[]): readonly RankedTrace[] {
-  const steps = ({ member }: RankedTrace) => member.summary?.steps.length ?? 0;
+  const steps = ({ summary }: RankedTrace) => summary?.steps.length ?? 0;
   const most = largest(own.map(steps));
   const whole = own.filter((trace) => 2 * steps(trace) >= most && hasWork(trace));
   return whole.length > 0 ? whole : own;
 }
 
-function hasWork({ member }: RankedTrace): boolean {
+function hasWork(member: RankedTrace): boolean {
   const facts = traceFactsOf(member)!;
   return facts.hasGpuWork || facts.time.compute > 0;
 }
@@ -111,11 +109,8 @@ function bestWindow(traces: readonly RankedTrace[], windowOf: (trace: RankedTrac
 
 /** By wall clock, else by step. */
 function byTime(a: RankedTrace, b: RankedTrace): number {
-  const [first, second] = [
-    a.member.summary?.window.startNs ?? null,
-    b.member.summary?.window.startNs ?? null,
-  ];
+  const [first, second] = [a.summary?.window.startNs ?? null, b.summary?.window.startNs ?? null];
   if (first !== null && second !== null) return first < second ? -1 : first > second ? 1 : 0;
-  const step = ({ member: { hints, summary } }: RankedTrace) => hints.step ?? summary?.steps[0]?.index ?? 0;
+  const step = ({ hints, summary }: RankedTrace) => hints.step ?? summary?.steps[0]?.index ?? 0;
   return step(a) - step(b);
 }

@@ -16,7 +16,7 @@ export interface ReadOptions {
   readonly progress?: ProgressSink | undefined;
   /** Facts that an engine made: what to call each file instead, by its path. */
   readonly shownAs?: ReadonlyMap<string, string> | undefined;
-  /** Facts to read instead of traces that lie far away, by the path of the trace. The report names the trace. */
+  /** Facts to read instead of remote traces, by the path of the trace. The report names the trace. */
   readonly factsOf?: ReadonlyMap<string, string> | undefined;
 }
 
@@ -134,7 +134,7 @@ function wantPerFile(files: readonly FoundFile[], want: Want): (path: string) =>
   return (path) => (inFull.has(path) ? want : light);
 }
 
-// The bundle has worker.js beside this module. Tests of the sources run without threads.
+// The bundle has worker.js next to this module. Tests of the sources run without threads.
 const startWorkers = (count: number): readonly TaskWorker[] =>
   startThreads(new URL('./worker.js', import.meta.url), count).map((thread) => new TaskWorker(thread));
 

@@ -4,8 +4,10 @@ import { type RankInput, traceSummaryOf } from './input.js';
 /** Where the rank of a file comes from. */
 export type RankSource = 'file' | 'name' | 'order';
 
-export interface RankedInput {
-  readonly member: RankInput;
+/** A trace or log with the rank that it belongs to. */
+export type RankedInput = RankInput & Ranked;
+
+interface Ranked {
   readonly rank: number;
   readonly rankSource: RankSource;
   /** The same process recorded an earlier window, whose trace is not part of the analysis. */
@@ -25,11 +27,11 @@ export function assignRanks(members: readonly RankInput[]): {
   noteConflicts(members, problems);
   const taken = new Set(members.map((m) => m.identity.rank ?? m.hints.rank));
   let next = 0;
-  const numbered = new Map<string, { readonly member: RankInput; readonly rank: number }[]>();
+  const numbered = new Map<string, RankedInput[]>();
   const ranked = members.map((member): RankedInput => {
     const { identity, hints } = member;
-    const given = (rank: number, rankSource: RankSource) => ({
-      member,
+    const given = (rank: number, rankSource: RankSource): RankedInput => ({
+      ...member,
       rank,
       rankSource,
       hasEarlierWindow: false,
@@ -38,11 +40,12 @@ export function assignRanks(members: readonly RankInput[]): {
     if (hints.rank !== null) return given(hints.rank, 'name');
     const key = processKey(member);
     const others = (key === null ? undefined : numbered.get(key)) ?? [];
-    const same = others.find((other) => areWindowsOfOneProcess(member, other.member));
+    const same = others.find((other) => areWindowsOfOneProcess(member, other));
     if (same) return given(same.rank, 'order');
     while (taken.has(next)) next++;
-    if (key !== null) numbered.set(key, [...others, { member, rank: next }]);
-    return given(next++, 'order');
+    const own = given(next++, 'order');
+    if (key !== null) numbered.set(key, [...others, own]);
+    return own;
   });
   noteGuesses(ranked, problems);
   noteDuplicates(ranked, problems);
@@ -77,7 +80,7 @@ function noteConflicts(members: readonly RankInput[], problems: ProblemLog): voi
 function noteGuesses(ranked: readonly RankedInput[], problems: ProblemLog): void {
   const guessed = ranked.filter((r) => r.rankSource === 'order');
   if (new Set(ranked.map((r) => r.rank)).size < 2 || guessed.length === 0) return;
-  const message = `the rank is neither in the file nor in its name, e.g. ${guessed[0]!.member.path}`;
+  const message = `the rank is neither in the file nor in its name, e.g. ${guessed[0]!.path}`;
   problems.add(
     'rank-from-order',
     { message, consequence: 'ranks are numbered in the order of file names' },
@@ -90,15 +93,15 @@ function noteGuesses(ranked: readonly RankedInput[], problems: ProblemLog): void
 function noteDuplicates(ranked: readonly RankedInput[], problems: ProblemLog): void {
   const seen = new Map<string, RankedInput[]>();
   for (const r of ranked) {
-    const key = `${r.member.kind} ${r.rank} ${r.member.hints.step ?? r.member.identity.window}`;
+    const key = `${r.kind} ${r.rank} ${r.hints.step ?? r.identity.window}`;
     const known = seen.get(key);
     if (!known) seen.set(key, [r]);
-    else if (!areWindowsOfOneProcess(known[0]!.member, r.member)) known.push(r);
+    else if (!areWindowsOfOneProcess(known[0]!, r)) known.push(r);
   }
   const several = [...seen.values()].filter((files) => files.length > 1);
   const messages = several.map(([first, second, ...more]) => {
     const others = more.length > 0 ? ` and ${more.length} more` : '';
-    const files = `${first!.member.path}${others ? ', ' : ' and '}${second!.member.path}${others}`;
+    const files = `${first!.path}${others ? ', ' : ' and '}${second!.path}${others}`;
     return `rank ${first!.rank} is in ${more.length + 2} files: ${files}`;
   });
   problems.addNamed('duplicate-rank', messages, 'all are used; pass the path of one to analyze only that');

@@ -4,7 +4,7 @@ import { naturalOrder } from '../sources/natural-order.js';
 import { rankFromPath } from '../sources/rank-name.js';
 import type { RunInputs } from './read-run.js';
 
-/** A file that could not be read where it lies. */
+/** A file that could not be read on the machine that has it. */
 export interface LostInput {
   readonly path: string;
   readonly why: string;

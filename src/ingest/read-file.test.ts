@@ -12,7 +12,7 @@ afterAll(() => folder.remove());
 
 const log = (rank: number) => bytes(`{"name":"forward","step":1,"rank":${rank},"duration_ms":1}\n`);
 
-describe('a bug that one member brings to light', () => {
+describe('a bug that one member triggers', () => {
   it('is a problem of that member, and the others are read', async () => {
     const data = tar([0, 1, 2].map((rank) => ({ name: `r${rank}.jsonl`, data: log(rank) })));
     const path = await folder.write('a.tar', data);

@@ -21,7 +21,7 @@ export type OnBytes = (stored: number) => void;
 
 /**
  * Reads every member of one file. `use` takes what is needed from each before the next is read, so that an archive of many
- * traces needs the memory of one. A bug that one member brings to light is a problem: the others are still good. Throws
+ * traces needs the memory of one. A bug that one member triggers is a problem: the others are still good. Throws
  * InputError when the file cannot be opened.
  */
 export async function readFile<T>(

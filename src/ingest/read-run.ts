@@ -157,7 +157,11 @@ export function nothingReadable(results: readonly FileResult[]): InputError {
     results.length === 1
       ? `${path} cannot be read: ${whyNot(first)}`
       : `${none}, e.g. ${path}: ${whyNot(first)}`;
+  const readable = READERS.filter((r) => !r.isAlwaysRefused);
+  // The reason already names what to pass instead.
+  const kind = first.members[0]?.kind ?? 'unknown';
+  if (kind !== 'unknown' && !readable.some((r) => r.id === kind)) return new InputError(why);
   // What most people have comes first.
-  const titles = [kinetoReader, eventsReader, ...READERS].map((r) => `  ${r.title}`);
+  const titles = [kinetoReader, eventsReader, ...readable].map((r) => `  ${r.title}`);
   return new InputError(why, ['Files that can be read:', ...new Set(titles)]);
 }

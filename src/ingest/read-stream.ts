@@ -51,7 +51,7 @@ export async function readStream(incoming: Incoming, want: DigestWant): Promise<
   };
 }
 
-/** Everything else says little by itself: it belongs beside traces. */
+/** Everything else means little by itself: it is read together with traces. */
 function traceReader(name: string, head: Uint8Array) {
   const found = findReader(head);
   if (found && (!found.line.isTrace || found.readAt))

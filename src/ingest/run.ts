@@ -46,10 +46,10 @@ export async function readRun(paths: string | readonly string[], options: ReadOp
   const { members, beside, ignored, problems } = await readInputs(paths, 'trace', options);
   return {
     traces: members.flatMap((m) =>
-      isTraceInput(m.member) && m.member.trace ? [{ ...rankFile(m), trace: new Trace(m.member.trace) }] : [],
+      isTraceInput(m) && m.trace ? [{ ...rankFile(m), trace: new Trace(m.trace) }] : [],
     ),
     logs: members.flatMap((m) => {
-      const log = logOf(m.member);
+      const log = logOf(m);
       return log ? [{ ...rankFile(m), log }] : [];
     }),
     manifests: beside.flatMap((m) => {
@@ -65,10 +65,10 @@ export async function readRun(paths: string | readonly string[], options: ReadOp
   };
 }
 
-const rankFile = ({ member, rank, rankSource }: RankedInput): RunFile => ({
-  ...anyFile(member),
-  rank,
-  rankSource,
+const rankFile = (input: RankedInput): RunFile => ({
+  ...anyFile(input),
+  rank: input.rank,
+  rankSource: input.rankSource,
 });
 
 const anyFile = ({ file, path, storedBytes, decodedBytes, problems }: Input): AnyFile => ({

@@ -102,7 +102,7 @@ export function nameIn(path: string, root: string): string {
   return join(...parts.map((part) => part.replace(/[\0:]/g, '_'))) || 'trace';
 }
 
-/** The folder that all paths lie below, as they are written. */
+/** The folder that all paths are below, as they are written. */
 export function commonFolder(paths: readonly string[]): string {
   const folderOf = (path: string) =>
     path.slice(0, Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);

@@ -1,7 +1,6 @@
-import { type CheckResult, found } from '../base/check.js';
+import { type CheckResult, found, inputProblem } from '../base/check.js';
 import { InputError } from '../base/input-error.js';
 import type { Position, Problem } from '../base/problem.js';
-import { inputProblem } from '../base/severity.js';
 import { list, nullable, number, object, oneOf, type Shape, ShapeError, text, whole } from '../base/shape.js';
 import { type StepRange, stepsOption } from '../facts/step-facts.js';
 import type { FactsPart, FactsRecord } from '../readers/common/facts-record.js';

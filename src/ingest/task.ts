@@ -53,7 +53,7 @@ async function storeTask(path: string, store: StoreOptions, onBytes: OnBytes): P
   return { ...result, error: null, written };
 }
 
-/** A file that cannot be opened, or brings a bug to light, must not stop the others. */
+/** A file that cannot be opened, or that triggers a bug, must not stop the others. */
 export function failedTask(path: string, error: unknown): FileResult {
   const shown = shownAddress(path);
   const isUnwritten = error instanceof OutputError;

@@ -7,7 +7,7 @@ import { inFolder } from '../../test/helpers/folder.js';
 import { readRanks } from './job.js';
 import { awaitAnswers, Conversation, type Plan } from './on-demand.js';
 
-it('gives up after its timeout although pipes lie where answers should be', () =>
+it('capture gives up after its timeout if pipes are in place of the answers', () =>
   inFolder(async (out) => {
     await mkdir(join(out, 'control'));
     await mkdir(join(out, 'ranks'));

@@ -28,7 +28,7 @@ describe('the directory of a run', () => {
   );
 
   it.each(['{"run":"old"}', '{"ru'])(
-    'leaves another run alone (%s) and uses a directory beside it',
+    'another run in the output directory is left alone (%s): a directory next to it is used',
     (runJson) =>
       inFolder(async (folder) => {
         const out = join(folder, 'a');
@@ -39,7 +39,7 @@ describe('the directory of a run', () => {
       }),
   );
 
-  it('is given to one of several runs that start at once; the others go beside it and say so', () =>
+  it('one of several runs that start at once gets the output directory; the others use one next to it and say so', () =>
     inFolder(async (folder) => {
       const out = join(folder, 'a');
       const ids = ['r1', 'r2', 'r3', 'r4'];

@@ -16,7 +16,7 @@ interface OutDirectory {
 }
 
 /**
- * Makes the directory of this run. If another run has it, even one that has just started, this run gets a directory beside
+ * Makes the directory of this run. If another run has it, even one that has just started, this run gets a directory next to
  * it. Throws InputError if it cannot be written: better now than after an hour of training that nobody measured.
  */
 export async function prepareOut(asked: string, run: string): Promise<OutDirectory> {

@@ -18,7 +18,7 @@ export function processTelemetry(out: string): ProcessTelemetry {
   let ended: Promise<void> = Promise.resolve();
   let end = () => {};
   const start = (pid: number): Promise<void> => {
-    // The bundle has recorder.js beside this module.
+    // The bundle has recorder.js next to this module.
     const program = fileURLToPath(new URL('./recorder.js', import.meta.url));
     const options = [`--max-old-space-size=${MEMORY_MB}`, '--v8-pool-size=1'];
     const child = spawn(process.execPath, [...options, program, `${pid}`, join(out, 'telemetry')], {

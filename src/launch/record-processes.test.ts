@@ -65,7 +65,7 @@ describe.runIf(process.platform === 'linux')('recording the processes of a job',
       job.kill();
     }));
 
-  it('ends when it is told to', () =>
+  it('the process recorder ends on request', () =>
     inFolder(async (folder) => {
       const job = likeTorch(folder, 'sleep 30');
       const out = join(folder, 'telemetry');

@@ -71,7 +71,7 @@ function firstArgument(command: readonly string[]): number {
   return at < 0 ? command.length : at;
 }
 
-/** torch is loaded, and our capture has not been installed beside it as a .pth file. */
+/** torch is loaded, and our capture has not been installed with it as a .pth file. */
 async function usesTorch(pid: number): Promise<boolean> {
   const maps = await readFile(`/proc/${pid}/maps`, 'utf8').catch(() => '');
   const torch = /^\S+ \S+ \S+ \S+ \S+\s+(.*)\/torch\/lib\/libtorch[^/]*\.so/m.exec(maps);

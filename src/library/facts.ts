@@ -30,7 +30,7 @@ export interface FactsReport extends StoredRun {
 }
 
 /**
- * Writes what diagnosis needs of each trace into a small file, and copies logs and manifests beside it. Diagnosing the
+ * Writes what diagnosis needs of each trace into a small file, and copies logs and manifests too. Diagnosing the
  * folder gives the report that the traces give. Throws InputError when there is nothing to read.
  */
 export async function facts(

@@ -36,7 +36,7 @@ export async function recordedSoFar(folder: string): Promise<string> {
 async function readAgain(member: TraceInput): Promise<TraceInput> {
   const want: Want = { facts: { steps: null, light: true }, draw: { columns: [member.path] } };
   const { members } = await readInputs([member.file], want, { jobs: 1 });
-  const found = members.map((m) => m.member).find((m) => m.path === member.path);
+  const found = members.find((m) => m.path === member.path);
   return found && isTraceInput(found) ? found : member;
 }
 

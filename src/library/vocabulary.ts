@@ -1,4 +1,4 @@
-/** Types and small values that users of the library need beside its functions. The command line is one of them. */
+/** Types and small values that users of the library need in addition to its functions. The CLI is one of them. */
 export type { Health, HealthProblem } from '../base/check.js';
 export { InputError } from '../base/input-error.js';
 export type { Position, Problem } from '../base/problem.js';

@@ -1,7 +1,7 @@
 import { PHASE_ROLES, type PhaseRole } from './phases.js';
 import { type RankRecords, type RecordedStep, sumOf } from './step-records.js';
 
-/** ns of one step by role. Phases that the host timed beside device timings (`RecordedPhase.onHost`) are kept apart. */
+/** ns of one step by role. Phases that the host timed, while others have device timings (`RecordedPhase.onHost`), are kept apart. */
 export type Amounts = Readonly<Record<PhaseRole, { readonly device: number; readonly host: number }>>;
 
 /** Micro-steps are summed. */

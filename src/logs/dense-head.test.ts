@@ -33,11 +33,11 @@ const kept = (log: EventLog) => [...withoutDenseHead(log).runs[0]!.step];
 const everyTenth = (until: number) => Array.from({ length: until / 10 - 2 }, (_, i) => 20 + 10 * i + (i % 7));
 
 describe('the densely recorded head of a log', () => {
-  it('is left out of a longer run', () => {
+  it('the densely recorded head of a log is left out of a longer run', () => {
     expect(kept(logOf([...head, ...everyTenth(400)]))).toEqual(everyTenth(400));
   });
 
-  it('is all there is of a short run', () => {
+  it('the densely recorded head of a log is used when the run is short', () => {
     expect(kept(logOf(head))).toEqual(head);
     expect(kept(logOf([...head, 24, 31, 45]))).toEqual([...head, 24, 31, 45]);
   });
@@ -46,7 +46,7 @@ describe('the densely recorded head of a log', () => {
     expect(kept(logOf([...head, ...everyTenth(200)]))).toEqual([...head, ...everyTenth(200)]);
   });
 
-  it('is left out where later steps are not like it', () => {
+  it('the densely recorded head of a log is left out where later steps are not like it', () => {
     const run = (laterMs: number) => {
       const log = logOf([...head, ...everyTenth(120)]);
       log.runs[0]!.durationMs.fill(10, 0, DENSE).fill(laterMs, DENSE).fill(500, 0, 2);
@@ -63,7 +63,7 @@ describe('the densely recorded head of a log', () => {
     expect(kept(log)).toHaveLength(head.length + 18);
   });
 
-  it('is not known of other logs', () => {
+  it('other logs have no densely recorded head', () => {
     expect(kept(logOf([...head, ...everyTenth(200)], 0))).toHaveLength(head.length + 18);
   });
 });

@@ -16,7 +16,7 @@ export function computeSource(amounts: Amounts): ComputeSource | null {
   return null;
 }
 
-/** Collectives count as lying beside the model's phases if they exceed the time left by at most the error of the marks. */
+/** Collectives count as outside the model's phases if they exceed the time left by at most the error of the marks. */
 const TOLERANCE = 1.02;
 
 /**
@@ -38,13 +38,13 @@ export function divideByAmounts(
   const model = source ? Math.max(0, amounts[source.role][source.clock] - waitsInside) : 0;
   const timedComms = total(amounts, ['comms']);
   const room = Math.max(0, step - model - allWaits);
-  // Collectives run inside backward unless there is time for them beside it.
+  // Collectives run inside backward unless there is time for them outside.
   const isBeside = model === 0 || timedComms <= TOLERANCE * room;
   const comms = isBeside ? timedComms : Math.min(timedComms, model + room);
   const compute = isBeside ? model : Math.max(0, model - comms);
   const onDevice = compute + comms + data.device + copy.device + metrics.device;
   const hostWaits = data.host + copy.host + metrics.host;
-  // Device timings are certain. Waits timed by the host count as far as they fit beside them; the rest was hidden.
+  // Device timings are certain. Waits timed by the host count as far as they fit into the rest; what does not was hidden.
   const deviceScale = onDevice > step ? step / onDevice : 1;
   const hostScale = hostWaits > 0 ? Math.min(1, Math.max(0, step - onDevice) / hostWaits) : 0;
   const wait = (w: { device: number; host: number }) => w.device * deviceScale + w.host * hostScale;

@@ -7,7 +7,7 @@ describe('files of lmms-engine: four fields', () => {
     steps(0, 90, () => ['host_to_device 2', 'training_step 40', 'training_metrics 3'], 10),
   );
 
-  it('adds what lies beside training_step', () => {
+  it('waits outside training_step are added to the step', () => {
     expect(facts).toMatchObject({
       rank: 0,
       run: null,
@@ -48,7 +48,7 @@ describe('training_step without start times', () => {
     expect(msByClass(facts)).toEqual({ compute: 10, idle_data: 30 });
   });
 
-  it('is a part of the step when they do not fit', () => {
+  it('training_step without start times is a part of the step when they do not fit', () => {
     const facts = analyzeOne(
       HEADER,
       steps(0, 9, () => [
@@ -64,7 +64,7 @@ describe('training_step without start times', () => {
     expect(noted(facts)).toMatch(/leaves out the waits/);
   });
 
-  it('is a part of the step when long waits do not make it longer', () => {
+  it('training_step without start times is a part of the step when long waits do not make it longer', () => {
     const beside = steps(0, 19, (n) => [`data_wait ${n % 4 === 0 ? 30 : 1}`, 'training_step 40']);
     expect(ms(analyzeOne(HEADER, beside).step)).toBeCloseTo(48.25);
     const held = steps(0, 19, (n) => [
@@ -74,7 +74,7 @@ describe('training_step without start times', () => {
     expect(ms(analyzeOne(HEADER, held).step)).toBeCloseTo(18.25);
   });
 
-  it('lies where start times say', () => {
+  it('a collective is where start times put it', () => {
     const facts = analyzeOne(
       HEADER,
       steps(0, 90, (n) => [`data_wait 20 +${n * 60} gpu`, `training_step 40 +${n * 60 + 20} gpu`], 10),
@@ -83,7 +83,7 @@ describe('training_step without start times', () => {
     expect(msByClass(facts)).toEqual({ compute: 40, idle_data: 20 });
   });
 
-  it('is told by all steps, not only by those recorded one after the other', () => {
+  it('whether training_step is a part of the step follows from all steps, not only from those recorded one after the other', () => {
     // The machine becomes faster after 20 steps of 27 ms: 20 ms. A profiler window takes 2 s between them.
     const startOf = (n: number) => (n < 20 ? 27 * n : 540 + 2000 + 20 * (n - 20));
     const phases = (n: number) => [`training_step ${n < 20 ? 27 : 20} +${startOf(n)} gpu`];
@@ -122,7 +122,7 @@ describe('training_step without start times', () => {
       ]),
     );
     expect(ms(facts.step)).toBe(40);
-    // 27 of the model, 10 of waits: 3 are left, too few for the collective to be beside backward.
+    // 27 of the model, 10 of waits: 3 are left, too few for the collective to be outside backward.
     expect(msByClass(facts)).toEqual({ compute: 21, comms_transfer: 6, idle_data: 10, idle_other: 3 });
     expect(facts.phases.find((p) => p.name === 'forward')).toMatchObject({
       name: 'forward',
@@ -132,7 +132,7 @@ describe('training_step without start times', () => {
     });
   });
 
-  it('keeps a collective beside the phases of the model where it fits', () => {
+  it('a collective stays outside the phases of the model if it fits there', () => {
     const lines = steps(0, 4, () => [
       'forward 10',
       'backward 20',
@@ -182,7 +182,7 @@ describe('a job without GPU', () => {
     expect(noted(facts)).toMatch(/correct only for a job without GPU/);
   });
 
-  it('does not read a host-timed step beside device phases as host-bound', () => {
+  it('a host-timed step with device phases is not read as host-bound', () => {
     const facts = analyzeOne(
       HEADER,
       steps(0, 9, () => ['host_to_device 4 gpu', 'training_step 40 host']),
@@ -193,7 +193,7 @@ describe('a job without GPU', () => {
 });
 
 describe('a whole iteration every tenth step, as whyslow_capture writes it', () => {
-  it('is divided by when phases ran', () => {
+  it('an iteration that is recorded every tenth step is divided by when phases ran', () => {
     const lines = steps(
       ...([10, 90] as const),
       (n) => [
@@ -237,7 +237,7 @@ describe('a whole iteration every tenth step, as whyslow_capture writes it', () 
     expect(noted(facts)).not.toContain(LAUNCH_NOTE);
   });
 
-  it('is host time where the device has caught up at the end of its phases', () => {
+  it('an iteration that is recorded every tenth step is host time where the device has caught up at the end of its phases', () => {
     const lines = steps(
       ...([10, 90] as const),
       (n) => [
@@ -252,7 +252,7 @@ describe('a whole iteration every tenth step, as whyslow_capture writes it', () 
     expect(noted(facts)).toMatch(/nothing queued in 100% of the step → it was idle for an unknown part/);
   });
 
-  it('is computing where the device is behind, in phases and between them', () => {
+  it('an iteration that is recorded every tenth step is computing where the device is behind, in phases and between them', () => {
     const lines = steps(
       ...([10, 90] as const),
       (n) => [

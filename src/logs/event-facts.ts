@@ -9,7 +9,6 @@ import type { EventLog, EventLogRun } from '../model/event-log.js';
 import { type Amounts, meanAmounts, total } from './amounts.js';
 import { computeSource, divideByAmounts } from './divide.js';
 import { divideBySpans } from './divide-spans.js';
-import { computingBeforeWaits } from './gradient-waits.js';
 import { iterationOf } from './iteration.js';
 import { jobTimeOf, withOwnPhases } from './job-time.js';
 import { exposedShare } from './layout.js';
@@ -20,7 +19,7 @@ import { areRegular, atPace, biasOf, ENOUGH_IN_GAPS, usualPeriod } from './pace.
 import type { PhaseClock } from './phases.js';
 import { sampledInput, withInput } from './sampled-input.js';
 import { type EventStepSource, findPeriods, onWallClock, type StepPeriods } from './step-periods.js';
-import { type RankRecords, recordsByRank, sumOf } from './step-records.js';
+import { type Part, type RankRecords, type RecordedStep, recordsByRank, sumOf } from './step-records.js';
 
 /** What an event log says about one rank of one run, over the steps that count. Plain data. */
 export interface EventFacts {
@@ -35,9 +34,9 @@ export interface EventFacts {
   readonly step: Ns;
   readonly medianStep: Ns;
   readonly stepSource: EventStepSource;
-  /** The step includes input. False where neither start times nor `data_wait` show that nothing lies between steps. */
+  /** The step includes input. False if neither start times nor `data_wait` show that nothing is between steps. */
   readonly stepIsWhole: boolean;
-  /** In order of appearance. Phases may lie inside one another. */
+  /** In order of appearance. Phases may be nested. */
   readonly phases: readonly PhaseFacts[];
   /** Adds up to `step`. */
   readonly time: TimeByClass;
@@ -71,7 +70,7 @@ export interface PhaseFacts {
 export function analyzeEventLog(log: EventLog): EventFacts[] {
   return log.runs.flatMap((run) => {
     const job = jobTimeOf(run.header);
-    // Without the totals of the whole job, what lies outside steps would be lost.
+    // Without the totals of the whole job, time outside steps would be lost.
     const outside = job ? outsideNames(run) : NO_NAMES;
     return recordsByRank(run).flatMap((recorded) => {
       const records = trainingOnly(recorded, run, outside);
@@ -88,7 +87,7 @@ export function analyzeEventLog(log: EventLog): EventFacts[] {
 
 const NO_NAMES: ReadonlySet<string> = new Set();
 
-/** Ranks are compared by the wall clock, so the same steps are divided once more with what lies outside them. */
+/** Ranks are compared by the wall clock, so the same steps are divided once more with the time outside them. */
 function wallTimeline(recorded: RankRecords, periods: StepPeriods): RankTimeline | null {
   const wall = onWallClock(recorded, periods);
   return wall && (divideBySpans(recorded, wall, meanAmounts(wall.amounts))?.timeline ?? null);
@@ -100,7 +99,7 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
   const amounts = meanAmounts(periods.amounts);
   const { divided, timePerStep, computing, exposed, hostPaced, timeline } = divide(records, periods, amounts);
   const outliers = findOutliers(computing);
-  // Only whole iterations can be compared with all steps. What lies outside anything less is not known.
+  // Only whole iterations can be compared with all steps. For anything less, the time outside is unknown.
   const isIteration =
     source === 'start-times'
       ? gaps.steps >= ENOUGH_IN_GAPS
@@ -206,4 +205,31 @@ function phasesOf(records: RankRecords, { steps }: StepPeriods): PhaseFacts[] {
       return { name, ns: mean(perStep), records: count, clock, perStep };
     })
     .filter((p) => p.records > 0);
+}
+
+/** The end of a pass, and of the wait at its end, are marked one after the other. ns. */
+const SAME_MOMENT = 1_000;
+
+/**
+ * Computing in each step behind which gradients may already have been sent. DDP and FSDP send them while the backward pass
+ * goes on and wait for them at its end. A log has the wait, not when a gradient was sent: that may have been at any time
+ * since the pass began.
+ */
+function computingBeforeWaits({ phases }: RankRecords, steps: readonly RecordedStep[]): Ns[] {
+  const backward = phases.findIndex(({ name }) => name === 'backward');
+  const collectives = [...phases.keys()].filter((phase) => phases[phase]!.role === 'comms');
+  return steps.map(({ parts }) => {
+    const waits = collectives.flatMap((phase) => parts.get(phase) ?? []);
+    const before = (parts.get(backward) ?? []).map((pass) => {
+      const wait = waits.find((w) => endsPass(w, pass));
+      return wait ? wait.start - pass.start : 0;
+    });
+    return ns(before.reduce((sum, time) => sum + time, 0));
+  });
+}
+
+/** Without start times (NaN) it does not. */
+function endsPass(wait: Part, pass: Part): boolean {
+  const passEnd = pass.start + pass.ns;
+  return wait.start >= pass.start && wait.start <= passEnd && wait.start + wait.ns >= passEnd - SAME_MOMENT;
 }

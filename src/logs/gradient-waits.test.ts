@@ -14,7 +14,7 @@ const mayHide = (...phases: readonly string[]) =>
   ).knowledge.mayHide!.map((ns) => ns / 1e6);
 const all = (ms: number) => Array.from({ length: 8 }, () => expect.closeTo(ms, 6));
 
-it('is the backward pass up to the wait at its end', () => {
+it('communication may hide behind the backward pass up to the wait at its end', () => {
   expect(mayHide('forward 8 +0', 'backward 20 +8', 'collective:all_reduce 5 +23')).toEqual(all(15));
 });
 
@@ -26,6 +26,6 @@ it.each([
   ['a collective after the pass', 'collective:all_reduce 5 +29'],
   ['a collective that the program calls during the pass', 'collective:all_gather 5 +15'],
   ['no collective', 'optimizer 2 +30'],
-])('is nothing with %s', (_, other) => {
+])('no communication may hide with %s', (_, other) => {
   expect(mayHide('backward 20 +8', other)).toEqual(all(0));
 });

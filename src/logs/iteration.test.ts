@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { iterationWords } from '../facts/iteration.js';
+import { iterationWords } from '../facts/job-time.js';
 import type { EventLogRun } from '../model/event-log.js';
 import { inOneUnit, iterationOf } from './iteration.js';
 
@@ -40,7 +40,7 @@ describe('what a step is', () => {
     expect(iterationWords(iterationOf(runOf([0, 1], { ...fields, from_step: 0 }))!)).toBe(words);
   });
 
-  it('is nothing special, or can be said, whatever the header holds', () => {
+  it('a step is nothing special or can be described, whatever the header holds', () => {
     const value = fc.oneof(fc.double(), fc.constantFrom(null, 'x', [], -1, 1e300, true), fc.integer());
     const fields = fc.record({
       from_step: value,

@@ -1,6 +1,6 @@
 import { groupBy } from '../base/group-by.js';
 import { smallest } from '../base/statistics.js';
-import type { Iteration } from '../facts/iteration.js';
+import type { Iteration } from '../facts/job-time.js';
 import type { EventLog, EventLogHeader, EventLogRun } from '../model/event-log.js';
 import { selectSteps } from './keep-steps.js';
 

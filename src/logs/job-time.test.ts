@@ -10,14 +10,14 @@ const sumOf = ({ startUp, training, end, phases }: JobTime) =>
   startUp + training + end + phases.reduce((sum, p) => sum + p.ns, 0);
 
 describe('the wall time of a job', () => {
-  it('is start-up, steps, what lies between them, and the end', () => {
+  it('the wall time of a job is start-up, steps, the time between them, and the end', () => {
     const job = jobOf({ phases: { checkpoint: { ms: 500, count: 5 } }, startUpMs: 3000, endMs: 200 });
     expect([job.startUp, job.training, job.end, job.wall].map(ms)).toEqual([3000, 1000, 200, 4700]);
     expect(job.phases).toMatchObject([{ name: 'checkpoint', count: 5, recurs: true, own: false }]);
     expect(sumOf(job)).toBeCloseTo(job.wall, 0);
   });
 
-  it('tells what recurs from a first compilation and a last checkpoint', () => {
+  it('phases that recur are distinguished from a first compilation and a last checkpoint', () => {
     const { phases } = jobOf({
       phases: {
         compile: { ms: 900, count: 3, first: 0, last: 2 },
@@ -49,7 +49,7 @@ describe('the wall time of a job', () => {
     expect(sumOf(job)).toBeCloseTo(job.wall, 0);
   });
 
-  it('is null, or adds up, whatever the header holds', () => {
+  it('the wall time of a job is null, or adds up, whatever the header holds', () => {
     const value = fc.oneof(fc.double(), fc.constantFrom(null, 'x', [], {}, -1, 1e300), fc.integer());
     const phase = fc.oneof(
       value,

@@ -1,11 +1,11 @@
+import { mean } from '../base/statistics.js';
 import { type Amounts, meanAmounts, total } from './amounts.js';
 import { WAIT_ROLES } from './phases.js';
-import { leastSquares } from './slope.js';
 import type { RankRecords, RecordedStep } from './step-records.js';
 
 /**
  * `whole`: training_step is the iteration and holds the waits (data_wait, host_to_device, training_metrics).
- * `beside`: it is the model's part, and the waits lie before and after it, as lmms-engine writes it.
+ * `beside`: it is the model's part, and the waits are before and after it, as lmms-engine writes it.
  */
 export type Layout = 'whole' | 'beside';
 
@@ -48,7 +48,7 @@ function byStarts(records: RankRecords, steps: readonly RecordedStep[]): Layout 
   return inside + outside === 0 ? null : inside >= outside ? 'whole' : 'beside';
 }
 
-/** Waits that do not fit into training_step lie beside it. */
+/** Waits that do not fit into training_step are outside it. */
 function bySize(mean: Amounts): Layout | null {
   return total(mean, [...WAIT_ROLES, 'compute']) > TOLERANCE * total(mean, ['whole']) ? 'beside' : null;
 }
@@ -71,4 +71,31 @@ function bySlope(records: RankRecords, amounts: readonly Amounts[]): Layout | nu
 export function exposedShare(waits: readonly number[], steps: readonly number[]): number | null {
   const fit = leastSquares(waits, steps);
   return fit && Math.max(0, Math.min(1, fit.slope));
+}
+
+/** Fewer points say nothing. */
+const MIN_POINTS = 8;
+/** A slope with a larger standard error says nothing. */
+const MAX_ERROR = 0.15;
+/** The causes must vary by this share of the mean effect, or noise decides. */
+const MIN_VARIATION = 0.1;
+
+/** Least-squares slope of `effects` over `causes`, with its standard error. Null: unknown. */
+function leastSquares(
+  causes: readonly number[],
+  effects: readonly number[],
+): { slope: number; error: number } | null {
+  const n = causes.length;
+  if (n < MIN_POINTS) return null;
+  const [meanCause, meanEffect] = [mean(causes), mean(effects)];
+  let [variance, covariance] = [0, 0];
+  for (let i = 0; i < n; i++) {
+    variance += (causes[i]! - meanCause) ** 2;
+    covariance += (causes[i]! - meanCause) * (effects[i]! - meanEffect);
+  }
+  if (!(Math.sqrt(variance / n) >= MIN_VARIATION * meanEffect)) return null;
+  const slope = covariance / variance;
+  const residuals = causes.map((x, i) => effects[i]! - meanEffect - slope * (x - meanCause));
+  const error = Math.sqrt(residuals.reduce((sum, r) => sum + r ** 2, 0) / (n - 2) / variance);
+  return error <= MAX_ERROR ? { slope, error } : null;
 }

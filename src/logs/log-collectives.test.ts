@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { groupChecks } from '../facts/group-checks.js';
-import { COLLECTIVE_KINDS } from '../facts/rank-collectives.js';
+import { COLLECTIVE_KINDS, groupChecks } from '../facts/rank-collectives.js';
 import { matchCollectives } from '../run/collectives/match.js';
 import { divideWaits } from '../run/collectives/waits.js';
 import { collectivesOfLog, MemberLists, membersOf } from './log-collectives.js';
@@ -9,7 +8,7 @@ import { HEADER, readLog, steps } from './testing.js';
 const read = (...lines: readonly string[]) => collectivesOfLog(readLog(`${lines.join('\n')}\n`).runs[0]!);
 
 describe('collectives of an event log', () => {
-  it('are its records of that name, in order of steps', () => {
+  it('collectives of an event log are its records of that name, in order of steps', () => {
     const [only] = read(
       HEADER,
       ...steps(10, 11, () => [
@@ -27,7 +26,7 @@ describe('collectives of an event log', () => {
     expect([c.steps, c.numbered, c.timed, [...c.step]]).toEqual([[10, 11], true, false, [0, 0, 0, 1, 1, 1]]);
   });
 
-  it('are those that the job times itself, under the names of torch.distributed', () => {
+  it('collectives of an event log are those that the job times itself, under the names of torch.distributed', () => {
     const names = [
       'all_reduce',
       'nccl:all_gather',
@@ -83,7 +82,7 @@ describe('collectives of an event log', () => {
     ]);
   });
 
-  it('that ended while the device still computed last as long as the host waited for them', () => {
+  it('collectives of an event log that ended while the device still computed last as long as the host waited for them', () => {
     const [only] = read(
       HEADER,
       ...steps(1, 1, () => [
@@ -103,7 +102,7 @@ describe('collectives of an event log', () => {
     ]);
   });
 
-  it('are in order of start where that is known, and overlapping time counts once', () => {
+  it('collectives of an event log are in order of start where that is known, and overlapping time counts once', () => {
     const [only] = read(
       HEADER,
       ...steps(1, 1, () => [
@@ -126,11 +125,14 @@ describe('collectives of an event log', () => {
     ['all_reduce@3-0', 8, null],
     ['all_reduce@0-4/0', 8, null],
     ['all_reduce@dp', 8, null],
-  ] as const)('have the members that capture names: %s of %s', (name, worldSize, members) => {
-    expect(membersOf(name, worldSize)).toEqual(members);
-  });
+  ] as const)(
+    'collectives of an event log have the members that capture names: %s of %s',
+    (name, worldSize, members) => {
+      expect(membersOf(name, worldSize)).toEqual(members);
+    },
+  );
 
-  it('have all ranks as members where the header has the world size', () => {
+  it('collectives of an event log have all ranks as members where the header has the world size', () => {
     const header = '{"whyslow": 1, "run": "a", "rank": 0, "world_size": 2}';
     const [only] = read(
       header,
@@ -149,7 +151,7 @@ describe('collectives of an event log', () => {
     expect(new Set(Array.from(kind, (k) => COLLECTIVE_KINDS[k]))).toEqual(new Set(['all_reduce']));
   });
 
-  it('are empty without such records', () => {
+  it('collectives of an event log are empty without such records', () => {
     expect(read(HEADER, ...steps(0, 3, () => ['training_step 5']))).toEqual([]);
   });
 });

@@ -71,7 +71,7 @@ function range(first: number, last: number, stride: number): number[] {
   return Array.from({ length: Math.max(0, Math.min(count, MAX_RANKS)) }, (_, i) => first + i * stride);
 }
 
-/** `grad_sync` stands for several kinds, in all of which nobody ends before all members have come. */
+/** `grad_sync` stands for several kinds; in all of them nobody ends before all members have arrived. */
 const kindOf = (name: string) => (name.startsWith('grad_sync') ? 'all_reduce' : kindOfName(name));
 
 /** No transfer through the host is shorter on the device. ns. */

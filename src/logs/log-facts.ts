@@ -7,7 +7,7 @@ import type { EventFacts } from './event-facts.js';
 export interface LogFacts extends RankFacts {
   readonly source: 'log';
   readonly phases: PhaseKnowledge;
-  /** Phases by name, mean per recorded step. They may lie inside one another. */
+  /** Phases by name, mean per recorded step. They may be nested. */
   readonly named: readonly { readonly name: string; readonly ns: Ns }[];
 }
 

@@ -10,7 +10,7 @@ import type { StepPeriods } from './step-periods.js';
 import type { RankRecords } from './step-records.js';
 
 /** True of all computing seen through phases without lags: a verdict of `gpu` from them alone is never certain. */
-export const LAUNCH_NOTE = 'phases cannot tell computing from waiting for launches';
+export const LAUNCH_NOTE = 'phases do not separate computing from waiting for launches';
 
 interface NoteFacts {
   readonly records: RankRecords;
@@ -45,7 +45,7 @@ const TEXTS = {
   'step-from-parts': ['training_step leaves out the waits before and after it', 'the step is their sum'],
   'waits-in-step': [
     'training_step and waits were both recorded',
-    'the waits are taken to lie inside training_step',
+    'the waits are assumed to be inside training_step',
   ],
   'step-from-phases': ['the step is the sum of its phases', 'time between phases is missing'],
   'few-steps': ['fewer than three steps were recorded', 'figures may be accidental'],

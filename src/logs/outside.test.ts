@@ -3,14 +3,14 @@ import { jobLog } from '../../test/helpers/draw-job.js';
 import { analyzeOne, ms, msByClass, stepLines } from './testing.js';
 
 describe('time outside training steps', () => {
-  it('is in no step, however much of it lies between recorded ones', () => {
+  it('time outside training steps is in no step, however much of it is between recorded ones', () => {
     const facts = analyzeOne(jobLog({ phases: { evaluation: { ms: 9000, count: 9 } } }));
     expect(ms(facts.step)).toBe(10);
     expect(msByClass(facts)).toEqual({ compute: 9, idle_host: 1 });
     expect(facts.notes.map((n) => n.code)).not.toContain('rare-pauses');
   });
 
-  it('is cut out of the recorded step that it lies in, and out of the phase that it interrupts', () => {
+  it('time outside training is cut out of the recorded step around it, and out of the phase that it interrupts', () => {
     const lines = jobLog({ phases: { compile: { ms: 1000, count: 10 } } });
     const sixty = lines.findIndex((line) => line.includes('"step":60'));
     // A compilation of 30 ms in the middle of a forward pass.

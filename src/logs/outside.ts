@@ -9,7 +9,7 @@ export function outsideNames(run: EventLogRun): ReadonlySet<string> {
 
 /**
  * The records of a job that does nothing but train: every instant moves forward by the time that the job spent outside its
- * steps before it, and phases get shorter by what lay inside them.
+ * steps before it, and phases get shorter by what was inside them.
  */
 export function trainingOnly(
   records: RankRecords,

@@ -16,7 +16,9 @@ describe('recorded steps against all steps', () => {
     ['a pause now and then is no step', 100, { mean: 500, median: 101 }, null],
     ['one recorded step in ten had a checkpoint', 300, { mean: 120, median: 100 }, 'recorded-slower'],
     ['there is no gap', 100, { mean: Number.NaN, median: Number.NaN }, null],
-  ])('%s', (_, recorded, gaps, bias) => expect(biasOf(recorded, gaps)).toBe(bias));
+  ])('recorded steps against all steps: %s', (_, recorded, gaps, bias) =>
+    expect(biasOf(recorded, gaps)).toBe(bias),
+  );
 });
 
 it.each([
@@ -28,20 +30,20 @@ it.each([
 ])('recorded at a fixed stride: %s', (_, steps, regular) => expect(areRegular(steps)).toBe(regular));
 
 describe('a step at the pace of the run', () => {
-  it('has less of the largest pause, and only then less computing', () => {
+  it('a step at the pace of the run has less of the largest pause, and only then less computing', () => {
     const recorded = time({ compute: 80, idle_host: 900, idle_data: 20 });
     expect(atPace(recorded, 300, true)).toEqual(time({ compute: 80, idle_host: 200, idle_data: 20 }));
     expect(atPace(recorded, 90, true)).toEqual(time({ compute: 80, idle_data: 10 }));
     expect(atPace(recorded, 60, true)).toEqual(time({ compute: 60 }));
   });
 
-  it('has unexplained time where other steps take longer', () => {
+  it('a step at the pace of the run has unexplained time where other steps take longer', () => {
     expect(atPace(time({ compute: 80, idle_other: 5 }), 100, true)).toEqual(
       time({ compute: 80, idle_other: 20 }),
     );
   });
 
-  it('has more of everything where the job became slower', () => {
+  it('a step at the pace of the run has more of everything where the job became slower', () => {
     const recorded = time({ compute: 20, idle_data: 60 });
     expect(atPace(recorded, 100, false)).toEqual(time({ compute: 25, idle_data: 75 }));
     expect(atPace(recorded, 60, false)).toEqual(time({ compute: 20, idle_data: 40 }));

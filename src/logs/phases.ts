@@ -1,7 +1,7 @@
 /** What a phase is. The names are those that whyslow_capture and lmms-engine write; all others are the job's own phases. */
 export const PHASE_ROLES = ['data', 'copy', 'metrics', 'compute', 'whole', 'comms', 'own'] as const;
 export type PhaseRole = (typeof PHASE_ROLES)[number];
-/** Phases that lie inside `training_step` or beside it, depending on who wrote the log. */
+/** Phases that are inside `training_step` or outside it, depending on who wrote the log. */
 export const WAIT_ROLES = ['data', 'copy', 'metrics'] as const;
 
 export type PhaseClock = 'gpu' | 'host' | 'unknown';

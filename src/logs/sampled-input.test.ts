@@ -8,7 +8,7 @@ const AT = { file: 'train.py', line: 12, function: 'batches', source: 'yield mak
 const found = (input: unknown) => sampledInput({ fields: { input } } as never);
 
 describe('input that stack samples show', () => {
-  it('has a share of the training time and a line', () => {
+  it('input that stack samples show has a share of the training time and a line of code', () => {
     expect(found({ samples: 60, of: 100, ...AT })).toEqual({
       share: 0.6,
       line: 'train.py:12 (yield make())',
@@ -20,7 +20,7 @@ describe('input that stack samples show', () => {
     ['hardly any input', { samples: 4, of: 100, ...AT }],
     ['a generator that trains', { samples: 98, of: 100, ...AT }],
     ['nothing', null],
-  ])('is not known from %s', (_, input) => expect(found(input)).toBeNull());
+  ])('input that stack samples show is not known from %s', (_, input) => expect(found(input)).toBeNull());
 
   it('comes off what no phase explains, and leaves the step as long as it was', () => {
     const time = totals((c) => ({ compute: 50, idle_other: 30, idle_host: 20 })[c as string] ?? 0);

@@ -62,7 +62,7 @@ describe('start times', () => {
     expect(noted(analyzeOne(HEADER, even))).not.toMatch(/recorded steps/);
   });
 
-  it('are not compared between a run and its resumption', () => {
+  it('start times are not compared between a run and its resumption', () => {
     const first = steps(0, 4, (n) => [`training_step 10 +${n * 20} gpu`]);
     const resumed = steps(3, 8, (n) => [`training_step 10 +${(n - 3) * 30} gpu`]);
     const facts = analyzeOne(HEADER, first, resumed);

@@ -4,9 +4,7 @@ import { type Amounts, amountsOf, total } from './amounts.js';
 import { findLayout, type Layout } from './layout.js';
 import type { GapPeriods } from './pace.js';
 import { type PhaseRole, WAIT_ROLES } from './phases.js';
-import type { RankRecords, RecordedStep } from './step-records.js';
-import { startsOfSteps } from './step-starts.js';
-import { countWarmUp } from './warm-up.js';
+import type { Part, RankRecords, RecordedStep } from './step-records.js';
 
 export type EventStepSource = 'training_step' | 'start-times' | 'sum-of-phases';
 
@@ -63,7 +61,7 @@ export function findPeriods(records: RankRecords): StepPeriods | null {
   if (manyPairs && !(withWhole.length >= pairs.length + ENOUGH_ALONE && lastUntilTheNext(pairs)))
     return finish('start-times', records, pairs, starts);
   if (manyPairs || withWhole.length * 2 >= all.length) {
-    // Whether waits lie inside is decided later; a warm-up step is long either way.
+    // Whether waits are inside is decided later; a warm-up step is long either way.
     const longest = (a: Amounts) => total(a, ['whole', ...WAIT_ROLES]);
     const steps = withWhole.map((c) => ({ ...c, ns: longest(c.amounts), start: Number.NaN }));
     return finish('training_step', records, steps, starts);
@@ -100,7 +98,7 @@ function finish(
   };
 }
 
-/** The same steps in records that still hold what lies outside training. Null: it is not known when they began. */
+/** The same steps in records that still include the time outside training. Null: their start is unknown. */
 export function onWallClock(recorded: RankRecords, periods: StepPeriods): StepPeriods | null {
   const byNumber = new Map(recorded.steps.map((s, i) => [s.number, i]));
   const indices = periods.steps.map((s) => byNumber.get(s.number)!);
@@ -166,7 +164,7 @@ function gapPeriods(
   return { mean: sum('ns') / covered, median: median(gaps.map((gap) => gap.ns / gap.steps)), steps: covered };
 }
 
-/** Phases one after the other. Collectives and the job's own phases lie inside the model's phases, where there are any. */
+/** Phases one after the other. Collectives and the job's own phases are inside the model's phases, if there are any. */
 function summed(records: RankRecords, all: readonly Timed[]): Candidate[] {
   const counted: PhaseRole[] = [...WAIT_ROLES, 'compute'];
   if (!all.some((c) => total(c.amounts, ['compute']) >= MIN_STEP)) counted.push('comms', 'own');
@@ -179,4 +177,57 @@ function summed(records: RankRecords, all: readonly Timed[]): Candidate[] {
     .filter((c) => regular.every((p) => c.step.parts.has(p)))
     .map((c) => ({ ...c, ns: total(c.amounts, counted), start: Number.NaN }))
     .filter((c) => c.ns >= MIN_STEP);
+}
+
+/**
+ * When each step began: the start of one phase, the same in all steps. That is the phase which most steps have; of several
+ * the first in the step; on the device's clock if possible, because a host that runs ahead begins its first steps too fast.
+ * NaN: unknown.
+ */
+function startsOfSteps(records: RankRecords): readonly number[] {
+  const seen = records.phases.map(() => ({ steps: 0, sum: 0 }));
+  for (const step of records.steps) {
+    for (const [phase, parts] of step.parts) {
+      const start = firstStart(parts);
+      if (Number.isNaN(start)) continue;
+      seen[phase]!.steps++;
+      seen[phase]!.sum += start;
+    }
+  }
+  const timed = [...seen.keys()].filter((phase) => seen[phase]!.steps > 0);
+  const onDevice = timed.filter((phase) => !records.phases[phase]!.onHost);
+  const [chosen] = (onDevice.length > 0 ? onDevice : timed).sort(
+    // The name breaks ties: the order of lines must not matter.
+    (a, b) =>
+      seen[b]!.steps - seen[a]!.steps ||
+      seen[a]!.sum - seen[b]!.sum ||
+      (records.phases[a]!.name < records.phases[b]!.name ? -1 : 1),
+  );
+  return records.steps.map((s) => (chosen === undefined ? Number.NaN : firstStart(s.parts.get(chosen))));
+}
+
+/** The earliest known start; NaN: none is known. */
+function firstStart(parts: readonly Part[] = []): number {
+  let first = Number.NaN;
+  for (const { start } of parts) if (!(start >= first) && !Number.isNaN(start)) first = start;
+  return first;
+}
+
+/** Compiling, tuning and filling caches take several steps' time; ordinary variation does not. */
+const LONG = 3;
+/** A wait of this share of the step makes it long. Waits inside training_step count twice here, so a third is enough. */
+const DUE_TO_WAIT = 1 / 3;
+/** If a later step waits at least this share as long, long waits belong to the run. */
+const ALIKE = 0.5;
+
+/** How many of the first steps are warm-up. The two columns are parallel, in ns. */
+function countWarmUp(steps: readonly number[], dataWaits: readonly number[]): number {
+  const limit = LONG * median(steps);
+  let count = 0;
+  while (count < steps.length && steps[count]! > limit) count++;
+  const later = dataWaits.slice(count).reduce((a, b) => Math.max(a, b), 0);
+  const isBurst = (i: number) => dataWaits[i]! >= DUE_TO_WAIT * steps[i]! && later >= ALIKE * dataWaits[i]!;
+  // Input that comes in bursts may begin with one. Without it the mean would be too short.
+  while (count > 0 && isBurst(count - 1)) count--;
+  return count;
 }

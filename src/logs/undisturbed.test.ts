@@ -42,7 +42,7 @@ describe('steps that a profiler made slower', () => {
     });
   });
 
-  it('are no measurement without a profiler if it was recording', () => {
+  it('steps that a profiler made slower are no measurement without a profiler if it was recording', () => {
     expect(kept(recording(0, 20))).toEqual({
       ms: [30],
       disturbedBy: ['recording'],
@@ -54,7 +54,7 @@ describe('steps that a profiler made slower', () => {
     });
   });
 
-  it('are most of a job that leaves its own profiler on', () => {
+  it('steps that a profiler made slower are most of a job that leaves its own profiler on', () => {
     const left = (...lines: readonly (readonly string[])[]) =>
       kept(...lines).notes.filter((note) => note.includes('profiler-left-on'));
     expect(left(alone(0, 9), recording(10, 20))).toEqual([
@@ -63,7 +63,7 @@ describe('steps that a profiler made slower', () => {
     expect(left(alone(0, 9), recording(10, 19))).toEqual([]);
   });
 
-  it('are no topic in a log without marks', () => {
+  it('a log without marks has no steps that a profiler made slower', () => {
     expect(kept(alone(0, 2))).toEqual({ ms: [10], disturbedBy: [null], notes: [], joined: true });
   });
 

@@ -5,7 +5,7 @@ import { fakeFiles } from './testing.js';
 const none = { quota: null, throttled: null, periods: null, throttledPeriods: null };
 
 describe('the CPU limit of a cgroup', () => {
-  it('of version 2, the tightest on the way up', () => {
+  it('the CPU limit of a cgroup v2 is the tightest on the way up', () => {
     const files = fakeFiles({
       '/proc/5/cgroup': '0::/pods/job\n',
       '/sys/fs/cgroup/pods/job/cpu.max': 'max 100000\n',
@@ -16,7 +16,7 @@ describe('the CPU limit of a cgroup', () => {
     expect(readCpuLimit(files, 5)).toEqual({ quota: 2.5, throttled: 1.5, periods: 40, throttledPeriods: 10 });
   });
 
-  it('of version 1, in a container that shows only its root', () => {
+  it('the CPU limit of a cgroup v1 is found in a container that shows only its root', () => {
     const files = fakeFiles({
       '/proc/self/cgroup': '4:memory:/docker/abc\n3:cpu,cpuacct:/docker/abc\n',
       '/sys/fs/cgroup/cpu/cpu.cfs_quota_us': '400000\n',
@@ -37,7 +37,7 @@ describe('the CPU limit of a cgroup', () => {
     ],
     ['no cgroups', {}],
     ['nonsense', { '/proc/5/cgroup': '\u0000\n::\n', '/sys/fs/cgroup/cpu.max': 'x' }],
-  ])('is null with %s', (_, files) => {
+  ])('the CPU limit of a cgroup is null with %s', (_, files) => {
     expect(readCpuLimit(fakeFiles(files as Record<string, string>), 5)).toEqual(none);
   });
 });

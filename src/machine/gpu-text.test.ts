@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { drawJob } from '../triage/testing.js';
 import { triage } from '../triage/triage.js';
-import { ROCM_HEADER, rocmAsQuery } from './gpu-text.js';
+import { ROCM_HEADER, rocmAsQuery } from './gpu-watch.js';
 
 /** As rocm-smi of ROCm 6 prints it (`--showuse --showclocks --showpower --showmaxpower --showtemp --json`). */
 const ROCM = JSON.stringify({
@@ -10,6 +10,7 @@ const ROCM = JSON.stringify({
     'sclk clock speed:': '(2100Mhz)',
     'Average Graphics Package Power (W)': '540.0',
     'Max Graphics Package Power (W)': '750.0',
+    'Temperature (Sensor edge) (C)': '55.0',
     'Temperature (Sensor junction) (C)': '71.0',
   },
   card1: { 'GPU use (%)': '3', 'sclk clock speed:': '(132Mhz)' },
@@ -25,7 +26,10 @@ describe('rocm-smi', () => {
     expect(report.gpus).toMatchObject([{ index: 0, utilization: 97, power_w: 540, power_limit_w: 750 }]);
   });
 
-  it.each(['', 'null', '[]', '{}', '{"card0": 3}', 'WARNING: no GPU', '\u0000'])('is not %j', (text) => {
-    expect(rocmAsQuery(text)).toBeNull();
-  });
+  it.each(['', 'null', '[]', '{}', '{"card0": 3}', 'WARNING: no GPU', '\u0000'])(
+    'rocm-smi is not %j',
+    (text) => {
+      expect(rocmAsQuery(text)).toBeNull();
+    },
+  );
 });

@@ -8,7 +8,7 @@ import { type GpuWatch, watchGpus } from './gpu-watch.js';
 
 const nothing: RunCommand = async () => null;
 
-/** Watches with a program of ours on an otherwise empty PATH, until it has said what is expected. */
+/** Watches with a program of ours on an otherwise empty PATH, until it has printed what is expected. */
 const watching = (
   name: string,
   script: string,

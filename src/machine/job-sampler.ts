@@ -1,9 +1,8 @@
 import { availableParallelism, hostname } from 'node:os';
-import type { MachineFacts, MachineSample, ProcessFacts } from '../model/recording.js';
+import type { MachineCounters, MachineFacts, MachineSample, ProcessFacts } from '../model/recording.js';
 import { readCpuLimit } from './cgroup.js';
-import { sampleCounters } from './counters.js';
 import type { MachineFiles } from './files.js';
-import { countCpus } from './proc-text.js';
+import { countCpus, parseFields, parsePressure, parseReceived, parseRunnable } from './proc-text.js';
 import { factsOf, processTable, sampleProcess, treeOf } from './processes.js';
 
 /** Takes samples of a process and all below it. */
@@ -64,5 +63,27 @@ export function machineFacts(
     startedNs: Date.now() * 1e6,
     cores: countCpus(/^Cpus_allowed_list:\s*(\S+)/m.exec(status ?? '')?.[1]) ?? availableParallelism(),
     quota: readCpuLimit(files, root ?? 'self').quota,
+  };
+}
+
+const PAGE = 4096;
+
+/** The whole machine at this moment, and the cgroup of one process. */
+function sampleCounters(files: MachineFiles, pid: number | 'self'): MachineCounters {
+  const memory = parseFields(files.read('/proc/meminfo'));
+  const limit = readCpuLimit(files, pid);
+  const pages = parseFields(files.read('/proc/vmstat')).get('pswpin');
+  return {
+    runnable: parseRunnable(files.read('/proc/loadavg')),
+    cpuPressure: parsePressure(files.read('/proc/pressure/cpu')),
+    ioPressure: parsePressure(files.read('/proc/pressure/io')),
+    memoryPressure: parsePressure(files.read('/proc/pressure/memory')),
+    throttled: limit.throttled,
+    periods: limit.periods,
+    throttledPeriods: limit.throttledPeriods,
+    memoryAvailable: memory.get('MemAvailable') ?? null,
+    memoryTotal: memory.get('MemTotal') ?? null,
+    swappedIn: pages === undefined ? null : pages * PAGE,
+    received: parseReceived(files.read(`/proc/${pid}/net/dev`)),
   };
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { findJob, namedJob } from './find-job.js';
 import { parseStat } from './proc-text.js';
 import { factsOf, processTable, sampleProcess, treeOf } from './processes.js';
 import { fakeFiles, statLine } from './testing.js';
+import { findJob, namedJob } from './watch-job.js';
 
 const python = (pid: number, parent: number, more: Readonly<Record<string, string>> = {}) => ({
   [`/proc/${pid}/stat`]: statLine(pid, 'python', 'S', parent, pid),
@@ -63,23 +63,23 @@ describe('processes', () => {
 });
 
 describe('the job', () => {
-  it('is the topmost process that has loaded torch', async () => {
+  it('the job is the topmost process that has loaded torch', async () => {
     const shell = { '/proc/5/stat': statLine(5, 'bash', 'S', 1), '/proc/5/cmdline': 'bash\0' };
     const files = fakeFiles({ ...shell, ...python(10, 5), ...python(11, 10), ...python(12, 10) });
     expect(await findJob(files)).toEqual({ root: 10, others: [], hidden: 0 });
   });
 
-  it('is one of several, with the others named', async () => {
+  it('one of several jobs is chosen, and the others are named', async () => {
     const found = await findJob(fakeFiles({ ...python(10, 1), ...python(20, 1) }));
     expect([found.root, ...found.others].sort()).toEqual([10, 20]);
   });
 
-  it('is none where nothing trains; other users are counted', async () => {
+  it('there is no job where nothing trains; processes of other users are counted', async () => {
     const other = { '/proc/10/stat': statLine(10, 'python', 'S', 1), '/proc/10/cmdline': 'python\0' };
     expect(await findJob(fakeFiles(other))).toEqual({ root: null, others: [], hidden: 1 });
   });
 
-  it('of a worker is the process that started it', () => {
+  it('the job of a worker is the process that started it', () => {
     const files = fakeFiles({ ...python(10, 1), '/proc/11/stat': statLine(11, 'pt_data_worker', 'S', 10) });
     expect(namedJob(files, 11).root).toBe(10);
   });

@@ -7,7 +7,7 @@ import { zeroSeparated } from './proc-text.js';
 /** Python stacks of one process at one moment. */
 export interface StackSample {
   readonly pid: number;
-  /** The main thread first, where it can be told. */
+  /** The main thread first, if it is known. */
   readonly threads: readonly ThreadStack[];
 }
 
@@ -46,7 +46,7 @@ export class StackSampler {
   async #dump(pid: number): Promise<void> {
     const dump = (options: readonly string[]) =>
       this.#run(this.#program, ['dump', '--json', ...options, '--pid', `${pid}`], DUMP_SECONDS);
-    // Without a pause first. A process that runs may change under its hands: then with one of some milliseconds.
+    // Without a pause first. A running process may change meanwhile: then with one of a few milliseconds.
     const gentle = await dump(['--nonblocking']);
     const said = gentle?.code === 0 ? gentle : await dump([]);
     const threads = said?.code === 0 ? parseDump(said.stdout, pid) : null;
@@ -58,7 +58,7 @@ export class StackSampler {
 const AT_ONCE = 4;
 const DUMP_SECONDS = 20;
 
-/** py-spy on PATH, or beside the Python of a process. Null: there is none. */
+/** py-spy on PATH, or next to the Python of a process. Null: there is none. */
 export function findPySpy(
   files: MachineFiles,
   pids: readonly number[],

@@ -17,7 +17,7 @@ describe('buildCallTree', () => {
     expect(parents(drawing)).toEqual({ launch: 'inner', inner: 'outer', outer: null, later: null });
   });
 
-  it('of two spans that start together, the longer is the caller', () => {
+  it('of two spans that start together, the longer one is the caller', () => {
     expect(parents('host 1  short 10-20 | long 10-40')).toEqual({ short: 'long', long: null });
   });
 

@@ -23,7 +23,7 @@ export interface DumpedCollective {
   /** Sizes of the inputs as JSON, `[[4, 512]]`. */
   readonly sizes: string;
   readonly isDone: boolean;
-  /** The GPU has begun it. Null: this backend does not tell. */
+  /** The GPU has begun it. Null: this backend does not record it. */
   readonly hasStarted: boolean | null;
   /** Nanoseconds since 1970 when it was entered, exact to about 256 ns. */
   readonly enteredNs: number | null;

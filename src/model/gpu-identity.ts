@@ -1,4 +1,4 @@
-/** Which GPU of a machine something is about. Null: not known. Ids from different tools are brought to one form. */
+/** Identifies a GPU of a machine. Null: unknown. Ids from different tools are normalized. */
 export interface GpuIdentity {
   /** As nvidia-smi numbers GPUs, or as a process does. They agree only where the process sees all GPUs. */
   readonly index: number | null;

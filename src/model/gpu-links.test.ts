@@ -33,7 +33,7 @@ describe('linkGpuWork', () => {
     expect(linked(drawing)).toMatchObject({ workWithoutLaunch: 1, launches: 2, launchesWithoutWork: 1 });
   });
 
-  it('has nothing to join on a machine without a GPU', () => {
+  it('linkGpuWork finds nothing to join on a machine without a GPU', () => {
     const none = { pairs: [], workWithoutLaunch: 0, launches: 0, launchesWithoutWork: 0 };
     expect(linked('host 1  aten::mm 0-5')).toEqual(none);
     expect(linked('host 1  cudaGetDevice 0-5')).toEqual(none);

@@ -1,7 +1,7 @@
 import type { GpuIdentity } from './gpu-identity.js';
 
 /**
- * What capture records about a run beside its measurements: `run.json` and `ranks/rank_<r>.json`. The reader checks every
+ * What capture records about a run in addition to its measurements: `run.json` and `ranks/rank_<r>.json`. The reader checks every
  * field: what is missing or of the wrong type is null or left out, and texts and lists have a bounded length.
  */
 export type Manifest = RunManifest | RankManifest;
@@ -137,6 +137,6 @@ export interface ClockAnchor {
   readonly at: string;
   /** Nanoseconds since 1970, exact to about 256 ns. */
   readonly wallNs: number;
-  /** CLOCK_MONOTONIC: the same for all processes of a machine. Null where unknown. */
+  /** CLOCK_MONOTONIC: the same for all processes of a machine. Null if unknown. */
   readonly monotonicNs: number | null;
 }

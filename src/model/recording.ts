@@ -1,4 +1,4 @@
-/** A machine watched for some seconds. Plain data; counters grow from sample to sample. Null or absent: not known. */
+/** A machine watched for a few seconds. Plain data; counters grow from sample to sample. Null or absent: not known. */
 export interface Recording {
   readonly machine: MachineFacts;
   readonly processes: readonly ProcessFacts[];

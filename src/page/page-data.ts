@@ -4,7 +4,7 @@ import type { GpuSeries } from '../telemetry/gpu-series.js';
 import type { CodedTimes } from './time-codes.js';
 import type { WhatIfPlan } from './what-if.js';
 
-/** What the page shows: the report, and what people look up beside it. Plain data of bounded size. */
+/** What the page shows: the report, and what people look up next to it. Plain data of bounded size. */
 export interface PageData {
   readonly title: string | null;
   /** Without `heat`, which `rankSteps` replaces. */
@@ -79,7 +79,7 @@ export interface CollectiveRow {
   readonly instances: number;
   /** Median time of one. */
   readonly ms: number;
-  /** Waiting for other ranks is not part of `ms`. False: it cannot be told apart. */
+  /** Waiting for other ranks is not part of `ms`. False: the two cannot be separated. */
   readonly withoutWaiting: boolean;
   /** Bus bandwidth, as nccl-tests counts it. Null: unknown. */
   readonly gbPerSecond: number | null;

@@ -1,10 +1,15 @@
 import type { Diagnosis } from '../diagnosis/diagnosis.js';
 import type { RankView } from '../diagnosis/ranks/rank-view.js';
 import type { RankFacts } from '../facts/rank-facts.js';
-import { TIME_CLASSES, type TimeByClass, type TimeClass, totals } from '../facts/time-class.js';
+import {
+  sharesOfClasses,
+  TIME_CLASSES,
+  type TimeByClass,
+  type TimeClass,
+  totals,
+} from '../facts/time-class.js';
 import type { RankTable } from '../run/table/rank-table.js';
 import type { RankSteps, StepMetric } from './page-data.js';
-import { redivide } from './redivide.js';
 import { encodeTimes } from './time-codes.js';
 
 /** More columns than pixels help nobody. */
@@ -76,7 +81,7 @@ const onePerRank = (views: readonly RankView[]) =>
   [...new Map(views.toReversed().map((v) => [v.rank, v])).values()].sort((a, b) => a.rank - b.rank);
 
 /**
- * Time by class of a step, with waiting for other ranks told from transfer where ranks were compared. `answer`: how the step
+ * Time by class of a step, with waiting for other ranks separated from transfer if ranks were compared. `answer`: how the step
  * of the answer divides, if a trace tells more about that than the phases of the log.
  */
 function dividedSteps(facts: RankFacts, rank: number, table: RankTable | null, answer: TimeByClass | null) {
@@ -113,4 +118,20 @@ function metricsOf(step: Float64Array, classes: readonly Float64Array[]): StepMe
     ...(kept.some((c) => COMMUNICATION.includes(TIME_CLASSES[c]!)) ? [metric('own', own)] : []),
     ...kept.map((c) => metric(TIME_CLASSES[c]!, classes[c]!)),
   ];
+}
+
+/**
+ * Moves the time of single steps between classes as their total moved: classes that shrank give the same part of their time
+ * in every step, those that grew share it. So steps that divide as `from` in total then divide as `to`, none gets longer or
+ * shorter, and a step with more of a class than the others keeps more.
+ */
+export function redivide(from: TimeByClass, to: TimeByClass): (step: TimeByClass) => TimeByClass {
+  const before = sharesOfClasses(from);
+  const after = sharesOfClasses(to);
+  const kept = totals((c) => (before[c] > after[c] ? after[c] / before[c] : 1));
+  const gained = sharesOfClasses(totals((c) => Math.max(0, after[c] - before[c])));
+  return (step) => {
+    const given = TIME_CLASSES.reduce((sum, c) => sum + step[c] * (1 - kept[c]), 0);
+    return totals((c) => step[c] * kept[c] + given * gained[c]);
+  };
 }

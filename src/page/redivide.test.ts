@@ -7,7 +7,7 @@ import {
   type TimeByClass,
   totals,
 } from '../facts/time-class.js';
-import { redivide } from './redivide.js';
+import { redivide } from './rank-steps.js';
 
 const time = (of: Partial<TimeByClass> | Record<string, number>) =>
   totals((c) => (of as Record<string, number>)[c] ?? 0);

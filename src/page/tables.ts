@@ -43,7 +43,7 @@ export function operatorsOf(view: RankView | null): OperatorRow[] {
     }));
 }
 
-/** By group, kind and size. Without a second rank, waiting cannot be told from transfer. */
+/** By group, kind and size. Without a second rank, waiting cannot be separated from transfer. */
 export function collectivesOf({ comparison, decisive }: Diagnosis): CollectiveRow[] {
   const compared = comparison?.traced ?? comparison;
   if (!compared) return decisive?.facts.collectives ? ofOneRank(decisive.facts.collectives) : [];

@@ -1,6 +1,6 @@
 /**
  * Times as small whole numbers on a logarithmic scale: a code is off by 0.01% (16 bits) or 1.9% (8 bits), however far the
- * slowest step lies from the usual one. 0: no time, or next to none. The largest code: not recorded.
+ * slowest step is from the usual one. 0: no time, or next to none. The largest code: not recorded.
  */
 export interface CodedTimes {
   /** ns of the largest time. */

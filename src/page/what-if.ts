@@ -1,5 +1,5 @@
 import { type Ns, ns } from '../base/units.js';
-import { WorkSort } from '../facts/work-sort.js';
+import { WorkSort } from '../facts/time-class.js';
 import { scaleHost, scaleInput, scaleWorks, skipWaits } from '../replay/edits.js';
 import { copyPlan, type Plan } from '../replay/plan.js';
 import type { RecordingCost } from '../replay/replay.js';

@@ -2,6 +2,7 @@ import type { ReaderDescriptor } from './common/reader.js';
 import { dmonReader } from './dmon/descriptor.js';
 import { rocmSmiReader } from './dmon/rocm-smi.js';
 import { eventsReader } from './events/descriptor.js';
+import { executionTraceReader } from './execution-trace/descriptor.js';
 import { factsReader } from './facts/descriptor.js';
 import { flightRecorderReader } from './flight-recorder/descriptor.js';
 import { kinetoReader } from './kineto/descriptor.js';
@@ -25,6 +26,7 @@ export const READERS: readonly ReaderDescriptor[] = [
   manifestReader,
   eventsReader,
   flightRecorderReader,
+  executionTraceReader,
   pySpyReader,
   rocmSmiReader,
   kinetoReader,

@@ -72,7 +72,7 @@ describe('a comparison', () => {
     }
   });
 
-  it('is a comment for a pull request, in which names are only text', () => {
+  it('a comparison in Markdown is a comment for a pull request, in which names are only text', () => {
     const text = markdownCompare(REPORT);
     expect(text).toMatch(
       /^### 🟢 Step time: 1\.61 times as fast, 95% between ×1\.\d+ and ×1\.\d+: not noise\n/,

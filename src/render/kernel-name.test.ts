@@ -13,4 +13,4 @@ it.each([
   ['Memcpy HtoD (Pinned -> Device)', 'Memcpy HtoD (Pinned -> Device)'],
   ['f<(anonymous namespace)::g>(int)', 'f<(anonymous namespace)::g>'],
   [')))', ')))'],
-])('%s', (name, short) => expect(shortKernelName(name)).toBe(short));
+])('the short name of the kernel %s', (name, short) => expect(shortKernelName(name)).toBe(short));

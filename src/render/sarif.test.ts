@@ -42,7 +42,7 @@ interface Sarif {
 const text = { text: expect.stringMatching(/\S/) };
 
 describe('SARIF', () => {
-  it('has every field that version 2.1.0 requires, and the right kinds of them', () => {
+  it('SARIF has every field that version 2.1.0 requires, and the right kinds of them', () => {
     const log = sarif({ 'src/train.py': SCRIPT });
     expect(log).toEqual({
       $schema: expect.stringMatching(/^https:\/\/.*sarif-schema-2\.1\.0\.json$/),

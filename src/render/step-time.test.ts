@@ -67,14 +67,14 @@ describe('what lies between training steps', () => {
     { name: 'rollout', ms: ms(10), between: false },
   ];
 
-  it('has its own name in the step, instead of host', () => {
+  it('time between training steps has its own name in the step, instead of host', () => {
     const time = shares({ compute: 0.2, idle_host: 0.8 });
     expect(stepSplit(ms(100), time, parts)).toBe(
       '100 ms = checkpoints 60 · compute 20 · host 10 · rollout 10',
     );
   });
 
-  it('is not compared with a window of the profiler', () => {
+  it('time between training steps is not compared with a window of the profiler', () => {
     const { step } = sampleReport();
     const measured = {
       ...step,
@@ -89,7 +89,7 @@ describe('what lies between training steps', () => {
     );
   });
 
-  it('has its share of the whole job', () => {
+  it('time between training steps has its share of the whole job', () => {
     const phases = [
       { name: 'steps', s: 1380, share: 0.7419, count: 9000, sampled: false },
       { name: 'checkpoint', s: 335, share: 0.18, count: 18, sampled: false },

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { drawTrace } from '../../test/helpers/draw-trace.js';
 import { analyzeTrace } from '../traces/analyze-trace.js';
-import { busyTime } from './busy-time.js';
 import { scaleWorks } from './edits.js';
 import { copyPlan } from './plan.js';
+import { busyTime } from './recording-cost.js';
 import { AS_RECORDED, replay } from './replay.js';
 
 /** Communication and copies that computation partly covers. */

@@ -4,9 +4,9 @@ import { cases } from '../../test/helpers/cases.js';
 import { readTrace } from '../../test/helpers/read-trace.js';
 import { Trace } from '../model/trace.js';
 import { analyzeTrace } from '../traces/analyze-trace.js';
-import { busyTime } from './busy-time.js';
 import { scaleWorks } from './edits.js';
 import { copyPlan, type Plan } from './plan.js';
+import { busyTime } from './recording-cost.js';
 import { AS_RECORDED, replay } from './replay.js';
 import { replaySteady } from './steady.js';
 

@@ -37,7 +37,7 @@ export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
     what_if: whatIfAcross(comparison),
     runs: inputs.runs.map(runOf),
     inputs: [
-      ...diagnosis.members.map((m) => inputOf(m.member, m.rank)),
+      ...diagnosis.members.map((m) => inputOf(m, m.rank)),
       ...inputs.beside.map((m) => inputOf(m, describedRank(m))),
     ],
     ignored: inputs.ignored,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { BOTTLENECKS } from '../diagnosis/verdict/bottleneck.js';
-import { COSTS, RISKS } from '../rules/kit/finding.js';
+import { COSTS, RISKS } from '../remedies/kit/remedy.js';
+import { nameTypes } from './schema-text.js';
 
 /** Units of `Position` in base/problem.ts. */
 const POSITION_UNITS = ['byte', 'stored-byte', 'line', 'row'] as const;
@@ -75,3 +76,7 @@ export const health = z.strictObject({
     .array(problem.extend({ severity: z.enum(['note', 'warning', 'severe']), ranks }))
     .describe('worst first'),
 });
+
+nameTypes({ Finding: finding, Speedup: speedup }, 'rules/kit/finding');
+nameTypes({ Problem: problem }, 'base/problem');
+nameTypes({ Health: health }, 'base/check');

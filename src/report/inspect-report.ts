@@ -76,10 +76,10 @@ export function buildInspectReport(run: RunInputs): InspectReport {
   const problems = new ProblemLog();
   const capture = joinManifests(manifestsOf(run), problems);
   const inputs = [
-    ...run.members.map((m) => inspectedInput(m.member, m.rank, m.rankSource)),
+    ...run.members.map((m) => inspectedInput(m, m.rank, m.rankSource)),
     ...run.beside.map((m) => inspectedInput(m, describedRank(m), null)),
   ];
-  const inTraces = run.members.map((m) => traceSummaryOf(m.member)?.distributed?.worldSize ?? 0);
+  const inTraces = run.members.map((m) => traceSummaryOf(m)?.distributed?.worldSize ?? 0);
   const worldSize = capture.worldSize ?? (Math.max(0, largest(inTraces)) || null);
   const runProblems = [...run.problems, ...runFileProblems(run), ...problems.list()];
   return {
@@ -89,7 +89,7 @@ export function buildInspectReport(run: RunInputs): InspectReport {
     ranks: [...new Set(run.members.map((m) => m.rank))].sort((a, b) => a - b),
     world_size: worldSize,
     devices: devicesOf(
-      run.members.flatMap((m) => traceSummaryOf(m.member)?.devices ?? []),
+      run.members.flatMap((m) => traceSummaryOf(m)?.devices ?? []),
       capture,
     ),
     categories: sumCategories(inputs.flatMap((i) => i.categories)),
@@ -100,7 +100,7 @@ export function buildInspectReport(run: RunInputs): InspectReport {
       stored_bytes: run.storedBytes,
       decoded_bytes: run.decodedBytes,
       mb_per_s: run.decodedBytes / 1e6 / run.seconds,
-      events: [...run.members.map((m) => m.member), ...run.beside.filter((m) => !isWatching(m))].reduce(
+      events: [...run.members, ...run.beside.filter((m) => !isWatching(m))].reduce(
         (n, m) => n + m.identity.events,
         0,
       ),

@@ -1,7 +1,6 @@
 import { ns, seconds, share, toMs } from '../base/units.js';
 import type { RankView } from '../diagnosis/ranks/rank-view.js';
-import { type Iteration, iterationWords } from '../facts/iteration.js';
-import { type JobTime, outsidePerStep } from '../facts/job-time.js';
+import { type Iteration, iterationWords, type JobTime, outsidePerStep } from '../facts/job-time.js';
 import { sharesOfClasses, totals } from '../facts/time-class.js';
 import type { ReportIteration, ReportJob, ReportStep, TimeShares } from './report.js';
 

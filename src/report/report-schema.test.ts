@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import type { z } from 'zod';
 import {
@@ -8,10 +10,11 @@ import {
   sampleReport,
   shares,
 } from '../../test/helpers/sample-reports.js';
+import { schemaFiles } from '../../test/helpers/schema-files.js';
 import type { DeepReadonly, Plain } from '../base/units.js';
 import type { Report } from './report.js';
-import { jsonSchemaText } from './report-json-schema.js';
 import { reportSchema } from './report-schema.js';
+import { jsonSchemaText } from './schema-text.js';
 
 const faults = (report: object) =>
   reportSchema.safeParse(report).error?.issues.map((i) => i.path.join('.')) ?? [];
@@ -73,12 +76,24 @@ describe('the report', () => {
   });
 });
 
-describe('docs/report.schema.json', () => {
-  it('is up to date (npm run schema writes it)', () => {
-    const committed = readFileSync(new URL('../../docs/report.schema.json', import.meta.url), 'utf8');
-    expect(committed).toBe(jsonSchemaText(reportSchema));
+/** As biome formats it: the committed file is. */
+function formatted(path: string, text: string): string {
+  if (!path.endsWith('.ts')) return text;
+  const biome = fileURLToPath(new URL('../../node_modules/@biomejs/biome/bin/biome', import.meta.url));
+  const cwd = fileURLToPath(new URL('../../', import.meta.url));
+  return execFileSync(process.execPath, [biome, 'format', `--stdin-file-path=${path}`], {
+    cwd,
+    input: text,
+    encoding: 'utf8',
   });
+}
 
+it.each(Object.entries(schemaFiles()))('%s is up to date (npm run schema writes it)', (path, text) => {
+  const committed = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+  expect(committed).toBe(formatted(path, text));
+});
+
+describe('docs/report.schema.json', () => {
   it('is of draft 2020-12 and requires all parts', () => {
     const schema = JSON.parse(jsonSchemaText(reportSchema)) as { $schema: string; required: string[] };
     expect(schema.$schema).toBe('https://json-schema.org/draft/2020-12/schema');

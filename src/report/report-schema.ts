@@ -1,13 +1,13 @@
 import { z } from 'zod';
+import { TIME_CLASSES } from '../facts/time-class.js';
 import { bottleneck, confidence, finding, health, problem, ranks } from './finding-schema.js';
+import { anyMs, fraction, ms, nameTypes, seconds, typed, us } from './schema-text.js';
 
 /**
- * The report of `whyslow diagnose`, field by field. docs/report.schema.json is made from it, and tests check reports with it.
- * The program does not load this file, nor zod: import types from report.ts.
+ * The report of `whyslow diagnose`, field by field. `npm run schema` makes report.ts and docs/report.schema.json from it, and
+ * tests check reports with it. The program does not load this file, nor zod: import types from report.ts.
  */
 
-const ms = z.number().min(0);
-const fraction = z.number().min(0).max(1);
 /** Far above the error of floating-point sums, far below what is printed. */
 const SUM_TOLERANCE = 1e-3;
 
@@ -21,7 +21,7 @@ const verdict = z.strictObject({
 });
 
 const job = z.strictObject({
-  wall_s: z.number().min(0).describe('from the start of the process to its end, or to the last record'),
+  wall_s: seconds.min(0).describe('from the start of the process to its end, or to the last record'),
   phases: z
     .array(
       z.strictObject({
@@ -30,7 +30,7 @@ const job = z.strictObject({
           .describe(
             "steps, start-up, end (after the last step), checkpoint, evaluation, generation, inference, no_grad, logging, gc, compile, or the job's own name",
           ),
-        s: z.number().min(0),
+        s: seconds.min(0),
         share: fraction.describe('of wall_s; the shares add up to 1'),
         count: z.int().min(0).describe('how often'),
         sampled: z.boolean().describe('true: measured in recorded steps and scaled to all steps'),
@@ -73,6 +73,7 @@ const step = z.strictObject({
       rollout: z.boolean().describe('it has a stretch in which the model is called without gradients'),
       text: z.string(),
     })
+    .register(typed, { type: 'ReportIteration' })
     .nullable()
     .describe(
       'what one step is, if it is more than one optimizer step after one backward pass; null: it is not, or unknown',
@@ -114,15 +115,15 @@ const rank = z.strictObject({
   step_ms: ms.nullable(),
   time,
   clock: z
-    .strictObject({ offset_us: z.number(), error_us: z.number().min(0) })
+    .strictObject({ offset_us: us, error_us: us.min(0) })
     .nullable()
     .describe('relative to the reference rank; null: not comparable'),
   gpu: z
     .strictObject({
-      span_us: z.number(),
-      compute_us: z.number(),
-      non_compute_us: z.number(),
-      idle_us: z.number(),
+      span_us: us,
+      compute_us: us,
+      non_compute_us: us,
+      idle_us: us,
       comm_overlap: fraction
         .nullable()
         .describe('part of communication hidden by compute; null: there is none'),
@@ -136,7 +137,7 @@ const manyRanks = z.strictObject({
   files: z.int().min(0).describe('how many were read'),
   groups: z.int().min(0).describe('how many process groups have matched collectives'),
   latest_other_ms: z
-    .array(z.number())
+    .array(anyMs)
     .describe('for each step of heat: how late the latest rank is that is not listed'),
   axes: z
     .array(
@@ -148,7 +149,7 @@ const manyRanks = z.strictObject({
             z.strictObject({
               value: z.string(),
               ranks: z.int().min(0),
-              late_ms: z.number().describe('mean over its ranks and the steps of heat'),
+              late_ms: anyMs.describe('mean over its ranks and the steps of heat'),
               time,
             }),
           )
@@ -158,10 +159,13 @@ const manyRanks = z.strictObject({
     .describe('ranks by host and by each axis of the mesh'),
 });
 
+const pattern = z.enum(['persistent', 'spike', 'periodic', 'rotating', 'host', 'stage']);
+const cause = z.enum(['data', 'gpu', 'host', 'compile', 'link', 'unknown']);
+
 const straggler = z.strictObject({
   ranks: ranks.describe('empty for a rotating imbalance'),
-  pattern: z.enum(['persistent', 'spike', 'periodic', 'rotating', 'host', 'stage']),
-  cause: z.enum(['data', 'gpu', 'host', 'compile', 'link', 'unknown']),
+  pattern,
+  cause,
   cost_ms: ms.describe('milliseconds per step that the others wait'),
   cost_high_ms: ms
     .nullable()
@@ -191,8 +195,8 @@ const collectives = z.strictObject({
 });
 
 const whatIf = z.strictObject({
-  actual_s: z.number(),
-  ideal_s: z.number().describe('the same without stragglers, by replay'),
+  actual_s: seconds,
+  ideal_s: seconds.describe('the same without stragglers, by replay'),
   slowdown: z.number().describe('actual_s / ideal_s'),
   m_w: z.number().nullable().describe('share of the slowdown that the slowest few workers explain'),
   m_s: z.number().nullable().describe('share of the slowdown that the last pipeline stage explains'),
@@ -207,6 +211,8 @@ const whatIf = z.strictObject({
     .describe('from replaying all ranks; empty if the replay does not reproduce the recorded steps'),
 });
 
+const timeClass = z.enum(TIME_CLASSES);
+
 const criticalPath = z.strictObject({
   by_class: time,
   by_rank: z
@@ -214,7 +220,7 @@ const criticalPath = z.strictObject({
       z.strictObject({
         rank: z.int().min(0),
         share: fraction.describe('share of the path on this rank'),
-        mostly: z.enum(Object.keys(time.shape) as [keyof typeof time.shape, ...(keyof typeof time.shape)[]]),
+        mostly: timeClass,
         mostly_ms: ms.describe('per step, of that class'),
       }),
     )
@@ -227,7 +233,7 @@ const heat = z.strictObject({
   rows: z.array(
     z.strictObject({
       rank: z.int().min(0),
-      late_ms: z.array(z.number()).describe('own time minus that of the median rank, per step'),
+      late_ms: z.array(anyMs).describe('own time minus that of the median rank, per step'),
     }),
   ),
 });
@@ -295,3 +301,23 @@ export const reportSchema = z
     tool: z.strictObject({ name: z.literal('whyslow'), version: z.string() }),
   })
   .describe('What `whyslow diagnose --json` prints');
+
+nameTypes({
+  Report: reportSchema,
+  ReportJob: job,
+  ReportStep: step,
+  TimeShares: time,
+  ReportRank: rank,
+  ReportManyRanks: manyRanks,
+  ReportStraggler: straggler,
+  ReportCollectives: collectives,
+  ReportWhatIf: whatIf,
+  ReportPath: criticalPath,
+  ReportHeat: heat,
+  ReportInput: input,
+  ReportLine: hostLine,
+  ReportRun: run,
+});
+nameTypes({ Verdict: verdict }, 'diagnosis/verdict/verdict');
+nameTypes({ Pattern: pattern, Cause: cause }, 'run/lateness/late-ranks');
+nameTypes({ TimeClass: timeClass }, 'facts/time-class');

@@ -1,155 +1,198 @@
+/** Written by `npm run schema` from report-schema.ts: change that file. */
+
 import type { Health } from '../base/check.js';
 import type { Problem } from '../base/problem.js';
 import type { Ms, Seconds, Share, Us } from '../base/units.js';
 import type { Verdict } from '../diagnosis/verdict/verdict.js';
-import type { SharesByClass, TimeClass } from '../facts/time-class.js';
+import type { TimeClass } from '../facts/time-class.js';
 import type { Finding } from '../rules/kit/finding.js';
 import type { Cause, Pattern } from '../run/lateness/late-ranks.js';
 
-/**
- * What `whyslow diagnose` found. report-schema.ts describes every field; a test keeps the two equal. These types do not need
- * zod, so that users of the library do not need it either.
- */
+/** What `whyslow diagnose --json` prints */
 export interface Report {
   readonly schema: 'whyslow/report/1';
   readonly verdict: Verdict;
-  readonly job: ReportJob | null;
+  /** all of the wall time of one process; null: not recorded */ readonly job: ReportJob | null;
   readonly step: ReportStep;
-  readonly time: TimeShares;
-  /** In the order to try them. */
-  readonly findings: readonly Finding[];
-  readonly silent: readonly { readonly rule: string; readonly reason: string }[];
-  /** Lines of the job that hold the host, largest share first. Empty: not sampled. */
+  /** fractions of the step that add up to 1; all 0 where there are no steps */ readonly time: TimeShares;
+  /** in the order to try them */ readonly findings: readonly Finding[];
+  /** rules that did not fire, and why */
+  readonly silent: readonly {
+    readonly rule: string;
+    readonly reason: string;
+  }[];
+  /** lines of the job that hold the host, largest share first; empty if not sampled */
   readonly host_lines: readonly ReportLine[];
-  /** All of them, or the odd ones: see `many_ranks`. */
-  readonly ranks: readonly ReportRank[];
-  /** Null up to 256 ranks. Otherwise a summary of what the lists leave out. */
+  /** every rank; of more than 256 the odd ones, see many_ranks */ readonly ranks: readonly ReportRank[];
+  /** null up to 256 ranks, or with --all; otherwise ranks, heat, inputs and collectives.groups list what stands out */
   readonly many_ranks: ReportManyRanks | null;
   readonly stragglers: readonly ReportStraggler[];
-  readonly heat: ReportHeat | null;
+  /** how late each rank is in each step; null for a single rank */ readonly heat: ReportHeat | null;
+  /** what set the pace, followed through all ranks; null for a single rank */
   readonly critical_path: ReportPath | null;
-  readonly collectives: ReportCollectives | null;
-  readonly what_if: ReportWhatIf | null;
-  /** The runs that the files belong to, oldest first. Empty: the files do not say. */
+  /** null: no collectives could be matched */ readonly collectives: ReportCollectives | null;
+  /** the run without stragglers; null: it cannot be replayed */ readonly what_if: ReportWhatIf | null;
+  /** the runs that the files belong to, oldest first; empty if the files do not say */
   readonly runs: readonly ReportRun[];
   readonly inputs: readonly ReportInput[];
-  readonly ignored: readonly string[];
+  /** files in searched directories that whyslow does not recognize */ readonly ignored: readonly string[];
   readonly health: Health;
-  readonly tool: { readonly name: 'whyslow'; readonly version: string };
+  readonly tool: {
+    readonly name: 'whyslow';
+    readonly version: string;
+  };
 }
 
-/** How a step divides. The shares add up to 1, or are all 0 without steps. */
-export type TimeShares = SharesByClass;
+export interface ReportJob {
+  /** from the start of the process to its end, or to the last record */ readonly wall_s: Seconds;
+  /** where all of it went, largest first; no time counts twice */
+  readonly phases: readonly {
+    /** steps, start-up, end (after the last step), checkpoint, evaluation, generation, inference, no_grad, logging, gc, compile, or the job's own name */
+    readonly name: string;
+    readonly s: Seconds;
+    /** of wall_s; the shares add up to 1 */ readonly share: Share;
+    /** how often */ readonly count: number;
+    /** true: measured in recorded steps and scaled to all steps */ readonly sampled: boolean;
+  }[];
+}
 
 export interface ReportStep {
+  /** step time without the profiler, measured or estimated, with what lies between steps; null: no steps were recorded */
   readonly ms: Ms | null;
-  readonly source: 'events' | 'gpu-timeline' | 'host';
-  readonly profiled_ms: Ms | null;
+  /** what ms was measured with */ readonly source: 'events' | 'gpu-timeline' | 'host';
+  /** step time as the profiler recorded it; null without a trace */ readonly profiled_ms: Ms | null;
+  /** step times that ms is the mean of, in order: what compare needs; of many steps, means of groups of equal length */
   readonly times_ms: readonly Ms[];
-  readonly corrected: boolean;
-  readonly parts: readonly { readonly name: string; readonly ms: Ms; readonly between: boolean }[];
-  /** Null: one optimizer step after one backward pass, or not known. */
+  /** true: ms is an estimate, profiled_ms without the profiler's own cost */ readonly corrected: boolean;
+  /** parts of ms with a name: what lies between training steps (checkpoint, evaluation, logging), and the job's own phases on the host */
+  readonly parts: readonly {
+    readonly name: string;
+    readonly ms: Ms;
+    /** it lies between training steps, not in them */ readonly between: boolean;
+  }[];
+  /** what one step is, if it is more than one optimizer step after one backward pass; null: it is not, or unknown */
   readonly iteration: ReportIteration | null;
-  readonly count: number;
+  /** number of steps measured */ readonly count: number;
   readonly first: number | null;
   readonly last: number | null;
 }
 
 export interface ReportIteration {
-  readonly optimizer_steps: number;
+  /** in one step; the usual number if it varies */ readonly optimizer_steps: number;
   readonly optimizers: number;
-  readonly backward_passes: number;
-  readonly varies: boolean;
-  readonly rollout: boolean;
+  /** 0: not seen */ readonly backward_passes: number;
+  /** steps differ in their number of optimizer steps */ readonly varies: boolean;
+  /** it has a stretch in which the model is called without gradients */ readonly rollout: boolean;
   readonly text: string;
 }
 
-export interface ReportJob {
-  readonly wall_s: Seconds;
-  readonly phases: readonly {
-    readonly name: string;
-    readonly s: Seconds;
-    readonly share: Share;
-    readonly count: number;
-    readonly sampled: boolean;
-  }[];
+/** fractions of the step that add up to 1; all 0 where there are no steps */
+export interface TimeShares {
+  /** GPU computing */ readonly compute: Share;
+  /** exposed transfers between ranks */ readonly comms_transfer: Share;
+  /** collectives waiting for a late rank */ readonly comms_wait: Share;
+  /** exposed copies between host and GPU */ readonly copy: Share;
+  /** GPU idle: waiting for the next batch */ readonly idle_data: Share;
+  /** GPU idle: the host synchronized with it, then had to catch up */ readonly idle_sync: Share;
+  /** GPU idle: something is being compiled */ readonly idle_compile: Share;
+  /** GPU idle: the host waits in a collective */ readonly idle_comms: Share;
+  /** GPU idle: the host does not launch fast enough */ readonly idle_host: Share;
+  /** GPU idle for no recorded reason */ readonly idle_other: Share;
+}
+
+export interface ReportLine {
+  readonly file: string;
+  readonly line: number;
+  readonly function: string;
+  /** empty if the file could not be read */ readonly source: string;
+  /** of the training thread's time, with the libraries that the line calls */ readonly share: Share;
+  readonly samples: number;
+  /** library functions that ran there, the most frequent first */ readonly calls: readonly string[];
 }
 
 export interface ReportRank {
   readonly rank: number;
   readonly host: string | null;
-  readonly coordinates: Readonly<Record<string, number>> | null;
+  /** position in the mesh by axis, e.g. dp */ readonly coordinates: Readonly<Record<string, number>> | null;
   readonly step_ms: Ms | null;
-  readonly time: TimeShares;
-  readonly clock: { readonly offset_us: Us; readonly error_us: Us } | null;
+  /** fractions of the step that add up to 1; all 0 where there are no steps */ readonly time: TimeShares;
+  /** relative to the reference rank; null: not comparable */
+  readonly clock: {
+    readonly offset_us: Us;
+    readonly error_us: Us;
+  } | null;
+  /** interval unions over all GPU work in the file; null without GPU work */
   readonly gpu: {
     readonly span_us: Us;
     readonly compute_us: Us;
     readonly non_compute_us: Us;
     readonly idle_us: Us;
-    readonly comm_overlap: Share | null;
+    /** part of communication hidden by compute; null: there is none */ readonly comm_overlap: Share | null;
   } | null;
 }
 
 export interface ReportManyRanks {
-  /** How many there are; `ranks`, `heat`, `inputs` and `collectives.groups` list some. */
-  readonly ranks: number;
-  readonly files: number;
-  readonly groups: number;
-  /** For each step of `heat`: how late the latest rank is that is not listed. */
+  /** how many were measured */ readonly ranks: number;
+  /** how many were read */ readonly files: number;
+  /** how many process groups have matched collectives */ readonly groups: number;
+  /** for each step of heat: how late the latest rank is that is not listed */
   readonly latest_other_ms: readonly Ms[];
-  /** By host and by each axis of the mesh. */
+  /** ranks by host and by each axis of the mesh */
   readonly axes: readonly {
-    readonly name: string;
-    /** How many different values. */
-    readonly values: number;
-    /** Those whose ranks are latest on average, at most 16. */
+    /** host, or an axis of the mesh, e.g. pp */ readonly name: string;
+    /** how many different values */ readonly values: number;
+    /** those whose ranks are latest, at most 16 */
     readonly latest: readonly {
       readonly value: string;
       readonly ranks: number;
-      readonly late_ms: Ms;
-      readonly time: TimeShares;
+      /** mean over its ranks and the steps of heat */ readonly late_ms: Ms;
+      /** fractions of the step that add up to 1; all 0 where there are no steps */ readonly time: TimeShares;
     }[];
   }[];
 }
 
 export interface ReportStraggler {
-  readonly ranks: readonly number[];
+  /** empty for a rotating imbalance */ readonly ranks: readonly number[];
   readonly pattern: Pattern;
   readonly cause: Cause;
-  readonly cost_ms: Ms;
+  /** milliseconds per step that the others wait */ readonly cost_ms: Ms;
+  /** the most that it may cost, where a log cannot tell how much of the delay is hidden; else null */
   readonly cost_high_ms: Ms | null;
   readonly confidence: number;
   readonly sentence: string;
 }
 
 export interface ReportHeat {
-  readonly steps: readonly number[];
-  readonly rows: readonly { readonly rank: number; readonly late_ms: readonly Ms[] }[];
+  /** steps that all ranks have */ readonly steps: readonly number[];
+  readonly rows: readonly {
+    readonly rank: number;
+    /** own time minus that of the median rank, per step */ readonly late_ms: readonly Ms[];
+  }[];
 }
 
 export interface ReportPath {
-  readonly by_class: TimeShares;
+  /** fractions of the step that add up to 1; all 0 where there are no steps */ readonly by_class: TimeShares;
+  /** largest share first; ranks not on the path are left out */
   readonly by_rank: readonly {
     readonly rank: number;
-    readonly share: Share;
+    /** share of the path on this rank */ readonly share: Share;
     readonly mostly: TimeClass;
-    readonly mostly_ms: Ms;
+    /** per step, of that class */ readonly mostly_ms: Ms;
   }[];
-  readonly hops: number;
+  /** changes from one rank to another, per step */ readonly hops: number;
 }
 
 export interface ReportCollectives {
-  readonly matched: number;
+  /** collectives found on all captured members */ readonly matched: number;
   readonly unmatched: number;
-  readonly wait_ms: Ms;
-  readonly transfer_ms: Ms;
+  /** per step, waiting for a late member */ readonly wait_ms: Ms;
+  /** per step, moving data */ readonly transfer_ms: Ms;
   readonly groups: readonly {
     readonly name: string;
-    readonly ranks: readonly number[];
-    readonly size: number | null;
+    /** members that were captured */ readonly ranks: readonly number[];
+    /** number of members; null: not recorded */ readonly size: number | null;
     readonly matched: number;
-    readonly confidence: number;
+    /** that the matched collectives belong together */ readonly confidence: number;
     readonly wait_ms: Ms;
     readonly transfer_ms: Ms;
   }[];
@@ -157,45 +200,31 @@ export interface ReportCollectives {
 
 export interface ReportWhatIf {
   readonly actual_s: Seconds;
-  readonly ideal_s: Seconds;
-  readonly slowdown: number;
-  readonly m_w: number | null;
-  readonly m_s: number | null;
+  /** the same without stragglers, by replay */ readonly ideal_s: Seconds;
+  /** actual_s / ideal_s */ readonly slowdown: number;
+  /** share of the slowdown that the slowest few workers explain */ readonly m_w: number | null;
+  /** share of the slowdown that the last pipeline stage explains */ readonly m_s: number | null;
+  /** from replaying all ranks; empty if the replay does not reproduce the recorded steps */
   readonly cases: readonly {
-    readonly text: string;
-    readonly ranks: readonly number[];
-    readonly saving_ms: Ms;
+    /** the change, e.g. without the delay of rank 5 */ readonly text: string;
+    /** the ranks concerned; empty: all */ readonly ranks: readonly number[];
+    /** milliseconds saved per step */ readonly saving_ms: Ms;
   }[];
-}
-
-export interface ReportLine {
-  readonly file: string;
-  readonly line: number;
-  readonly function: string;
-  readonly source: string;
-  /** Of the training thread's time, with the libraries that the line calls. */
-  readonly share: Share;
-  readonly samples: number;
-  readonly calls: readonly string[];
 }
 
 export interface ReportRun {
   readonly id: string;
   readonly command: string | null;
-  /** ISO 8601, UTC. */
-  readonly started: string | null;
+  /** ISO 8601, UTC */ readonly started: string | null;
   readonly ranks: number;
-  /** The report is about this run. */
-  readonly analyzed: boolean;
+  /** the report is about this run */ readonly analyzed: boolean;
 }
 
 export interface ReportInput {
   readonly path: string;
-  readonly kind: string;
-  /** Null for the manifest of the run and for telemetry. */
+  /** kineto, events, dmon, … */ readonly kind: string;
   readonly rank: number | null;
-  /** As stored. */
-  readonly bytes: number;
+  /** as stored */ readonly bytes: number;
   readonly events: number;
   readonly problems: readonly Problem[];
 }

@@ -59,7 +59,7 @@ export class ChromeFile {
     if (!this.#stream.write(bytes)) await Promise.race([once(this.#stream, 'drain'), this.#written]);
   }
 
-  /** Fields beside the events, as JSON text. Those that are not valid are left out. */
+  /** Fields around the events, as JSON text. Those that are not valid are left out. */
   async finish(fields: ReadonlyMap<string, string>): Promise<void> {
     this.#waiting += '\n]';
     for (const [key, text] of fields) {

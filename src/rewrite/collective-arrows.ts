@@ -4,7 +4,7 @@ import { COLLECTIVE_KINDS } from '../facts/rank-collectives.js';
 import { Category, categoryOf, isGpuWork } from '../model/category.js';
 import type { JsonObject } from '../readers/common/json-object.js';
 import { onReference } from '../run/collectives/clocks.js';
-import { communicationSource } from '../traces/kernels/communication.js';
+import { communicationSource } from '../traces/kernels/classify.js';
 import { wordOf } from './event-text.js';
 
 /** One end or a middle of an arrow, on the slice that was asked about. */

@@ -12,7 +12,7 @@ export interface Sizes {
   total(count: number, drop: ReadonlySet<string>): number;
 }
 
-/** For fields beside the events and the brackets. */
+/** For fields around the events and the brackets. */
 const FRAME_BYTES = 64 << 10;
 
 /** Adds up events. What is before the first step, and what has no time, belongs to every part. */

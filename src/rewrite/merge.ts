@@ -42,11 +42,11 @@ interface PlannedTrace {
 
 /** Writes all ranks of a run as one trace, on one clock. Reads one trace at a time. */
 export async function mergeRun(diagnosis: Diagnosis, options: MergeOptions): Promise<Merged> {
-  const traces = diagnosis.members.filter((m) => isRewritable(m.member));
+  const traces = diagnosis.members.filter((m) => isRewritable(m));
   if (traces.length === 0) throw new InputError('there are no PyTorch profiler traces to merge');
   mustNotBeInput(
     options.out,
-    diagnosis.inputs.members.map((m) => m.member.file),
+    diagnosis.inputs.members.map((m) => m.file),
   );
   const views = matchedViews(diagnosis);
   const drop = new Set(options.drop);
@@ -60,11 +60,12 @@ export async function mergeRun(diagnosis: Diagnosis, options: MergeOptions): Pro
   let origin: bigint | null = null;
   options.progress?.start(
     traces.length,
-    traces.reduce((n, m) => n + m.member.storedBytes, 0),
+    traces.reduce((n, m) => n + m.storedBytes, 0),
   );
   let read = 0;
   try {
-    for (const [done, { member, rank }] of traces.entries()) {
+    for (const [done, member] of traces.entries()) {
+      const { rank } = member;
       const planned = await planTrace(member, options.steps, problems);
       if (!planned) continue;
       const { plan, baseNs } = planned;
@@ -91,7 +92,7 @@ export async function mergeRun(diagnosis: Diagnosis, options: MergeOptions): Pro
         () => file.flush(),
         (stored) => options.progress?.update(before + stored, done),
       );
-      // Of which file: there are many.
+      // The file is named, because there are many.
       problems.addAll(result.problems.map((p) => ({ ...p, message: `${member.path}: ${p.message}` })));
       writer.finish();
       read += member.storedBytes;
@@ -138,7 +139,7 @@ const LEFT_OUT = 'rank-left-out';
 
 /** Null: it is left out, and a problem says why. */
 async function planTrace(
-  member: RankedInput['member'],
+  member: RankedInput,
   steps: StepRange | null,
   problems: ProblemLog,
 ): Promise<PlannedTrace | null> {

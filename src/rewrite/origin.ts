@@ -20,7 +20,7 @@ export function originOf({ baseNs, ts, header }: TraceData): Origin | null {
   const rest = Number(baseNs % 1000n);
   // Whole µs are read as integers.
   if (!ts.some((time) => (time + rest) % 1000 !== 0 && !Number.isNaN(time))) return null;
-  // Some events may lie before the base.
+  // Some events may be before the base.
   const shift = ((baseNs - DAY_NS) / SECOND_NS) * SECOND_NS;
   return {
     baseTimeNanoseconds: shift + BigInt(header.baseTimeNanoseconds ?? '0'),

@@ -6,7 +6,7 @@ import { wordOf } from './event-text.js';
 
 /** What to change on a slice that Perfetto would drop. */
 export interface Fixed {
-  /** 0: its own track. Others are tracks beside it. */
+  /** 0: its own track. Others are tracks next to it. */
   readonly lane: number;
   /** ns; null: as recorded. */
   readonly duration: number | null;

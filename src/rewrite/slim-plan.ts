@@ -31,7 +31,7 @@ export interface SlimPlan {
   readonly isCut: boolean;
   /** The steps asked for, or all. Empty: the trace has none, or nobody asked. */
   readonly steps: readonly StepTime[];
-  /** No steps were named, so what lies between and around them is wanted too. */
+  /** No steps were named, so what is between and around them is wanted too. */
   readonly isWhole: boolean;
   /** The step before them. Null: not recorded. */
   readonly before: StepTime | null;
@@ -70,7 +70,7 @@ export function planSlim(
   return { ...shared, steps: all.steps.filter(isWanted), before: all.steps[first - 1] ?? null };
 }
 
-/** Notes names of `--drop` that no event has: they may be misspelt. */
+/** Notes names of `--drop` that no event has: they may be misspelled. */
 export function noteUnknown(
   drop: Iterable<string>,
   categories: ReadonlySet<string>,

@@ -13,7 +13,7 @@ interface FlowTimes {
   readonly to: Float64Array;
 }
 
-/** When GPU work was launched and where flows lead: what cannot be told from one event alone. ns of the trace. */
+/** When GPU work was launched and where flows lead: what one event alone does not show. ns of the trace. */
 export class TraceIndex {
   /** Ids of runtime and driver calls, ascending, when each was made, and whether GPU work belongs to it. */
   readonly #callId: Float64Array;

@@ -13,7 +13,7 @@ const isTaken = (tid: unknown) => {
   return Number.isNaN(id) || (id >= 0 && id < ID_RANGE);
 };
 
-/** Ids for tracks that need another one: lanes beside a track, and threads whose id Perfetto does not take. */
+/** Ids for tracks that need another one: lanes next to a track, and threads whose id Perfetto does not take. */
 export class TrackIds {
   readonly #ids = new Map<string, number>();
 

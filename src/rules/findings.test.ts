@@ -5,6 +5,8 @@ import { steps } from '../../test/helpers/draw-trace.js';
 import { ns } from '../base/units.js';
 import type { RankView } from '../diagnosis/ranks/rank-view.js';
 import { lasting } from '../facts/step-time.js';
+import type { FindingId } from '../remedies/kit/finding-ids.js';
+import { advise, use } from '../remedies/remedies.js';
 import { scaleWorks } from '../replay/edits.js';
 import type { Price, RankFinding, TraceRule } from './kit/rule.js';
 import { runRules } from './run-rules.js';
@@ -19,7 +21,7 @@ const view = drawView(
   ),
   { unprofiledMs: 10 },
 );
-const FIX = { text: 'do it', code: 'do_it()' };
+const { fix: FIX } = advise(use('loader-persistent'));
 const EVIDENCE = { text: 'seen', value: 1, unit: 'ms', rank: 0, step: null, ts_ns: null, dur_ns: null };
 
 function rule(id: string, found: Partial<RankFinding>, info: Partial<TraceRule['info']> = {}): TraceRule {
@@ -34,7 +36,7 @@ function rule(id: string, found: Partial<RankFinding>, info: Partial<TraceRule['
   return {
     reads: 'traces',
     unpriced: 'allowed',
-    info: { id, alias: id.toUpperCase(), title: id, cost: 'knob', risk: 'memory', fix: FIX, ...info },
+    info: { id, alias: id.toUpperCase(), title: id, remedy: 'loader-persistent', ...info },
     check: () => ({ findings: [{ ...plain, ...found }] }),
   } as unknown as TraceRule;
 }
@@ -71,8 +73,11 @@ describe('a finding', () => {
         saving_ms: null,
       },
     ]);
-    const own = { cost: 'hardware', risk: 'numerics', fix: { text: 'other', code: '' } } as const;
-    expect(found([rule('x', own)])).toMatchObject([own]);
+    const own = rule('x', { remedy: use('unthrottle'), note: ' And more.' });
+    const { fix } = advise(use('unthrottle'));
+    expect(found([own])).toMatchObject([
+      { cost: 'hardware', risk: 'none', fix: { text: `${fix.text} And more.`, code: fix.code } },
+    ]);
   });
 
   it('has speedups with three digits, and a saving in ms', () => {
@@ -140,7 +145,7 @@ describe('savings', () => {
   });
 
   it('of what cannot be played are its own, and are never won twice', () => {
-    const one = { cost: 'free' } as const;
+    const one = { remedy: 'tf32' } as const;
     expect(
       found([rule('first', { price: priced(2) }, one), rule('second', { price: priced(2.5) })]).map(
         (f) => f.saving_ms,
@@ -150,7 +155,7 @@ describe('savings', () => {
 
   it('on several ranks are no more than the step they share', () => {
     const other = { ...view, rank: 1 };
-    const onRank = (id: string, rank: number) => ({
+    const onRank = (name: string, rank: number, id = name as FindingId) => ({
       ...rule(id, {}),
       check: (v: RankView) =>
         v.rank === rank

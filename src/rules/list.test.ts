@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { CODE_COLUMNS } from '../../test/helpers/draw-run.js';
-import { COSTS, RISKS } from './kit/finding.js';
+import { COSTS, RISKS } from '../remedies/kit/remedy.js';
 import { RULES } from './rules.js';
 
 const here = fileURLToPath(new URL('.', import.meta.url));

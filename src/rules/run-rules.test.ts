@@ -4,8 +4,10 @@ import { steps } from '../../test/helpers/draw-trace.js';
 import { ns } from '../base/units.js';
 import type { LogView, RankView } from '../diagnosis/ranks/rank-view.js';
 import { lasting } from '../facts/step-time.js';
+import type { FindingId } from '../remedies/kit/finding-ids.js';
+import type { Cost } from '../remedies/kit/remedy.js';
+import { use } from '../remedies/remedies.js';
 import { scaleWorks } from '../replay/edits.js';
-import type { Cost } from './kit/finding.js';
 import { priceOf } from './kit/price.js';
 import type { RankFinding, Rule, TraceRule } from './kit/rule.js';
 import { RULES } from './rules.js';
@@ -28,14 +30,17 @@ const gain = (likely: number, from: RankView = view): RankFinding['price'] => ({
 const PLAIN = RULES[0]!.info;
 
 /** A rule with the given findings on every rank. It counts all of them. */
-function rule(id: string, cost: Cost, find: (view: RankView) => Partial<RankFinding> | string): TraceRule {
-  const fix = { text: 'do it', code: 'do_it()' };
+/** A remedy of each cost. */
+const REMEDY = { free: 'tf32', knob: 'loader-persistent', code: 'compile', hardware: 'unthrottle' } as const;
+
+function rule(name: string, cost: Cost, find: (view: RankView) => Partial<RankFinding> | string): TraceRule {
+  const id = name as FindingId;
   const plain = { id, title: id, confidence: 0.9, addresses: 'gpu' as const, evidence: [], price: null };
   return {
     reads: 'traces',
     unpriced: 'allowed',
     smallGain: 'allowed',
-    info: { ...PLAIN, id, alias: id.toUpperCase(), cost, risk: 'none', fix },
+    info: { ...PLAIN, id, alias: id.toUpperCase(), remedy: REMEDY[cost] },
     check: (v) => {
       const found = find(v);
       return typeof found === 'string' ? { silent: found } : { findings: [{ ...plain, ...found }] };
@@ -109,7 +114,7 @@ describe('the order to try fixes in', () => {
   const dear = rule('dear', 'code', () => ({ price: gain(5) }));
   const small = rule('small', 'knob', () => ({ price: gain(1.1) }));
   const large = rule('large', 'knob', () => ({ price: gain(2) }));
-  const flag = rule('flag', 'code', () => ({ price: gain(1.05), cost: 'free' }));
+  const flag = rule('flag', 'code', () => ({ price: gain(1.05), remedy: use('tf32') }));
 
   it('is: the bottleneck, then gains that are known, the largest first; advice last', () => {
     const ids = ['dear', 'large', 'small', 'flag', 'unpriced', 'elsewhere', 'advice'];
@@ -127,7 +132,10 @@ describe('the order to try fixes in', () => {
 
   it('puts a fix and what goes a step further in one place: the first step there, the other after the rest', () => {
     const step = rule('step', 'code', () => ({ price: gain(1.1) }));
-    const further: Rule = { ...rule('further', 'code', () => ({ price: gain(6) })), furtherThan: 'step' };
+    const further: Rule = {
+      ...rule('further', 'code', () => ({ price: gain(6) })),
+      furtherThan: 'step' as FindingId,
+    };
     const other = rule('other', 'code', () => ({ price: gain(1.5) }));
     expect(idsOf([further, other, step, unpriced])).toEqual(['step', 'other', 'further', 'unpriced']);
     expect(idsOf([other, further])).toEqual(['further', 'other']);
@@ -141,7 +149,7 @@ describe('the order to try fixes in', () => {
     const step = rule('step', 'code', () => ({ price: gain(1.1) }));
     const further: Rule = {
       ...rule('further', 'code', () => ({ price: gain(6), inShort: 'CUDA graphs' })),
-      furtherThan: 'step',
+      furtherThan: 'step' as FindingId,
     };
     const textOf = (rules: Rule[]) => runRules(rules, runOf([view], 'gpu')).findings[0]!.fix.text;
     expect(textOf([step, further])).toMatch(/A step further: CUDA graphs, ×6\.0 in all\.$/);

@@ -5,12 +5,14 @@ import type { HostLine } from '../diagnosis/ranks/host-lines.js';
 import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../diagnosis/run-facts.js';
 import { betweenSteps } from '../facts/step-time.js';
+import { COSTS, type Cost } from '../remedies/kit/remedy.js';
+import { type Advice, advise, use } from '../remedies/remedies.js';
 import { copyPlan } from '../replay/plan.js';
 import { replaySteady } from '../replay/steady.js';
-import { askRule, NEEDS_TRACE } from './kit/ask.js';
-import { COSTS, type Cost, type Finding } from './kit/finding.js';
+import { askRule, counts, NEEDS_TRACE } from './kit/ask.js';
+import type { Finding } from './kit/finding.js';
 import { lineEvidence } from './kit/host-lines.js';
-import { isWorthwhile, stepWith } from './kit/price.js';
+import { stepWith } from './kit/price.js';
 import type { Edit, Price, RankFinding, Rule } from './kit/rule.js';
 
 export interface RulesResult {
@@ -26,6 +28,8 @@ interface Found {
   /** Null: it is about the run. */
   readonly view: RankView | null;
   readonly finding: RankFinding;
+  /** From its remedy, in the words of the framework whose loop trains. */
+  readonly advice: Advice;
 }
 
 /** The rule's name in reports: its number in the knowledge base, if it has one. */
@@ -50,7 +54,8 @@ export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
         for (const alone of result.findings) {
           const price = alone.price && view ? ofWholeStep(alone.price, view) : alone.price;
           const finding = { ...alone, price };
-          if (isPromised(rule, finding)) all.push({ rule, view, finding });
+          if (counts(rule, finding))
+            all.push({ rule, view, finding, advice: adviceOf(rule, finding, view, run) });
           else if (isFirst(view)) addTo(reasons, reportedAs(rule), MOSTLY_BETWEEN_STEPS);
         }
       } catch (error) {
@@ -88,9 +93,6 @@ function ofWholeStep(price: Price, view: RankView): Price {
   return { ...price, speedup: { low: whole(low), likely: whole(likely), high: whole(high) } };
 }
 
-const isPromised = (rule: Rule, { price }: RankFinding) =>
-  price === null || rule.smallGain === 'allowed' || isWorthwhile(price);
-
 function addTo(reasons: Map<string, string[]>, name: string, reason: string): void {
   const known = reasons.get(name);
   if (known) known.push(reason);
@@ -121,19 +123,19 @@ interface Joined extends Found {
 /** The same finding on several ranks is one; the rank that would gain most represents it. */
 function joinRanks(all: readonly Found[]): Joined[] {
   const byId = new Map<string, Found & { readonly ranks: Set<number> }>();
-  for (const { rule, view, finding } of all) {
+  for (const { rule, view, finding, advice } of all) {
     const known = byId.get(finding.id);
     // Traces of several runs may be of one rank.
     const ranks = known?.ranks ?? new Set<number>();
     for (const rank of view ? [view.rank] : (finding.ranks ?? [])) ranks.add(rank);
     if (!(known && gainOf(known.finding) >= gainOf(finding)))
-      byId.set(finding.id, { rule, view, finding, ranks });
+      byId.set(finding.id, { rule, view, finding, advice, ranks });
   }
   return [...byId.values()].map((joined) => ({ ...joined, ranks: [...joined.ranks] }));
 }
 
 const gainOf = ({ price }: RankFinding) => price?.speedup.likely ?? 0;
-const costOf = ({ rule, finding }: Found): Cost => finding.cost ?? rule.info.cost ?? 'code';
+const costOf = ({ advice }: Found): Cost => advice.cost ?? 'code';
 const costRank = (found: Found): number => COSTS.indexOf(costOf(found));
 
 /** All others wait for a late rank; but one that was late once, or by little, is not what to begin with. */
@@ -150,7 +152,7 @@ function inOrder(all: readonly Joined[], { bottleneck, cause }: RunFacts['verdic
     if (rule.comesFirst && (finding.price?.speedup.likely ?? WORTH_FIRST) >= WORTH_FIRST) return 1;
     return finding.addresses === target ? 2 : finding.addresses === null ? 4 : 3;
   };
-  const ids = new Set(all.map((f) => f.finding.id));
+  const ids = new Set<string>(all.map((f) => f.finding.id));
   const [further, first] = partition(all, ({ rule }) => ids.has(rule.furtherThan ?? ''));
   const ordered = [0, 1, 2, 3, 4].flatMap((group) => {
     const [priced, unpriced] = partition(
@@ -227,7 +229,7 @@ function withSavings(ordered: readonly Joined[], lines: readonly HostLine[]): Fi
     return ns(saving);
   };
   return ordered.map((joined) => {
-    const { rule, view, finding, ranks } = joined;
+    const { rule, view, finding, advice, ranks } = joined;
     return {
       id: finding.id,
       rule: reportedAs(rule),
@@ -235,9 +237,9 @@ function withSavings(ordered: readonly Joined[], lines: readonly HostLine[]): Fi
       confidence: finding.confidence,
       ranks,
       cost: costOf(joined),
-      risk: finding.risk ?? rule.info.risk,
+      risk: advice.risk,
       evidence: [...finding.evidence, ...(view ? lineEvidence(rule.lines, lines, view.rank) : [])],
-      fix: withFurther(finding, rule, ordered),
+      fix: withFurther(joined, ordered),
       addresses: finding.addresses,
       speedup: finding.price && view && rounded(finding.price.speedup),
       saving_ms: finding.price && view && toMs(savingOf(view, finding.price)),
@@ -245,13 +247,23 @@ function withSavings(ordered: readonly Joined[], lines: readonly HostLine[]): Fi
   });
 }
 
-/** The fix of a finding, and the fix that goes a step further, if there is one with a known gain. */
-function withFurther(finding: RankFinding, rule: Rule, all: readonly Joined[]): Finding['fix'] {
-  const fix = finding.fix ?? rule.info.fix;
+function adviceOf(
+  rule: Rule,
+  { remedy }: RankFinding,
+  view: RankView | null,
+  { captured }: RunFacts,
+): Advice {
+  const own = view ? captured.get(view.rank) : [...captured.values()][0];
+  return advise(remedy ?? use(rule.info.remedy), own?.loader?.framework);
+}
+
+/** The fix of a finding, and the larger fix that extends it, if its gain is known. */
+function withFurther({ finding, advice: { fix } }: Joined, all: readonly Joined[]): Finding['fix'] {
+  const text = `${fix.text}${finding.note ?? ''}`;
   const further = all.find((f) => f.rule.furtherThan === finding.id)?.finding;
-  if (!further?.price || !further.inShort) return fix;
+  if (!further?.price || !further.inShort) return { text, code: fix.code };
   const gain = further.price.speedup.likely.toFixed(1);
-  return { ...fix, text: `${fix.text} A step further: ${further.inShort}, ×${gain} in all.` };
+  return { text: `${text} A step further: ${further.inShort}, ×${gain} in all.`, code: fix.code };
 }
 
 function replayAll(view: TraceView, edits: readonly Edit[], floor: number): number {

@@ -18,7 +18,7 @@ export class LivePage {
 
   /** Port 0: a free one. A sentence: why there is no page. Never throws. */
   static async start(out: string, port: number): Promise<LivePage | string> {
-    // The bundle has live.js beside this module.
+    // The bundle has live.js next to this module.
     const program = fileURLToPath(new URL('./live.js', import.meta.url));
     const child = fork(program, [out, `${port}`], {
       execArgv: ['--v8-pool-size=1'],

@@ -62,7 +62,7 @@ describe('discoverFiles', () => {
     expect(problems).toEqual([]);
   });
 
-  it('reads a file that is named twice once, and says so', async () => {
+  it('a file that is named twice is read once, with a note', async () => {
     const [file = '', link = '', directory = ''] = at(
       'run/step_9/rank1.json',
       'run/a-link.json',
@@ -123,7 +123,7 @@ describe('discoverFiles', () => {
     expect(await namesIn('pipes/b.json')).toEqual(['b.json']);
   });
 
-  it('mentions an empty directory beside others', async () => {
+  it('an empty directory among others is mentioned', async () => {
     const { problems } = await discoverFiles(at('nothing', 'odd'));
     expect(problems.map((p) => p.code)).toEqual(['empty-directory']);
   });

@@ -5,7 +5,7 @@ export type Encoding = 'gzip' | 'zstd' | 'zip' | 'tar';
 /** One tar header: enough to recognize any of them. */
 export const HEAD_BYTES = 512;
 
-/** Encoding by content, because names lie: a `.json` may be gzip, a `.gz` may have been unpacked on the way. */
+/** Encoding by content, because names mislead: a `.json` may be gzip, a `.gz` may have been unpacked on the way. */
 export function encodingOf(head: Uint8Array): Encoding | null {
   if (isGzip(head)) return 'gzip';
   if (isZstd(head)) return 'zstd';

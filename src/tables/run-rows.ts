@@ -3,11 +3,11 @@ import type { RankFacts } from '../facts/rank-facts.js';
 import { TIME_CLASSES } from '../facts/time-class.js';
 import type { Finding } from '../rules/kit/finding.js';
 import { busFactor } from '../run/collectives/bandwidth.js';
-import type { RunClock } from '../run/collectives/run-clock.js';
+import type { RunClock } from '../run/collectives/clocks.js';
 import type { Comparison } from '../run/compare.js';
 import type { RowSink } from './trace-rows.js';
 
-/** Steps of a rank of which there is an event log or a facts file, and no trace. */
+/** Steps of a rank that has an event log or a facts file, but no trace. */
 export function addStepsOf(
   source: 'log' | 'facts',
   rank: number,

@@ -4,7 +4,7 @@ import { TIME_CLASSES, type TimeClass } from '../facts/time-class.js';
 import { Category } from '../model/category.js';
 import { kindMask, type Trace } from '../model/trace.js';
 import { NO_I32 } from '../model/trace-data.js';
-import type { RunClock } from '../run/collectives/run-clock.js';
+import type { RunClock } from '../run/collectives/clocks.js';
 import { accountParts } from '../traces/timeline/accounting.js';
 import { stepBounds, type WholeTimeline, wholeTimeline } from '../traces/whole-timeline.js';
 import type { Cell } from './column-buffer.js';

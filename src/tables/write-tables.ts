@@ -8,7 +8,7 @@ import type { ProgressSink } from '../ingest/pool.js';
 import { readFile } from '../ingest/read-file.js';
 import { Trace } from '../model/trace.js';
 import type { Finding } from '../rules/kit/finding.js';
-import { waitsByStep } from '../run/table/step-waits.js';
+import { waitsByStep } from '../run/table/build-table.js';
 import type { ParquetTable } from './parquet-table.js';
 import { addCollectives, addFindings, addStepsOf, matchesOf } from './run-rows.js';
 import type { TableName } from './schema.js';
@@ -69,11 +69,11 @@ async function addTraces(
   problems: ProblemLog,
   progress: ProgressSink | undefined,
 ): Promise<readonly number[]> {
-  const traces = members.filter((m) => isTraceInput(m.member));
-  const files = groupBy(traces, (m) => m.member.file);
+  const traces = members.filter((m) => isTraceInput(m));
+  const files = groupBy(traces, (m) => m.file);
   progress?.start(
     files.size,
-    traces.reduce((n, m) => n + m.member.storedBytes, 0),
+    traces.reduce((n, m) => n + m.storedBytes, 0),
   );
   const inFacts: number[] = [];
   let done = 0;
@@ -82,7 +82,7 @@ async function addTraces(
     const result = await readFile(
       file,
       ({ path, content }) => {
-        const ranked = inFile.find((m) => m.member.path === path);
+        const ranked = inFile.find((m) => m.path === path);
         if (!ranked) return;
         if (content.of === 'facts') inFacts.push(ranked.rank);
         if (content.of !== 'trace') return;

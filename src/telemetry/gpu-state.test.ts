@@ -17,7 +17,7 @@ function tableOf(rows: readonly Row[]): GpuTelemetry {
 }
 
 describe('a GPU over a log', () => {
-  it('has figures over its busy samples', () => {
+  it('a GPU over a log has figures over its busy samples', () => {
     const busy = { utilization: 100, smClock: 1800, power: 690, temperature: 60, powerCap: 1, thermal: 0 };
     const [first, second] = summarizeTelemetry(
       tableOf([

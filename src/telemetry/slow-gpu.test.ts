@@ -8,7 +8,7 @@ const others = [1, 2, 3].map((index) => gpuState({ index }));
 const slow = (more: Parameters<typeof gpuState>[0]) => slowAgainst(gpuState(more), others, 0.97);
 
 describe('a slow GPU', () => {
-  it('has a lower clock, with what limits it', () => {
+  it('a slow GPU has a lower clock, with what limits it', () => {
     expect(slow({ clock: 1050, power: 310, thermal: 0.34 })).toEqual({
       clock: 1050,
       usualClock: 1830,
@@ -17,7 +17,7 @@ describe('a slow GPU', () => {
     expect(slow({ clock: 1700, power: 600 })).toMatchObject({ clock: 1700, limit: null });
   });
 
-  it('is not one that differs as GPUs do, was hardly busy, or is another model', () => {
+  it('a GPU is not slow because it differs as GPUs do, was hardly busy, or is another model', () => {
     expect(slow({ clock: 1800 })).toBeNull();
     expect(slow({ clock: 1050, busySamples: 2 })).toBeNull();
     expect(slow({ clock: null })).toBeNull();
@@ -26,7 +26,7 @@ describe('a slow GPU', () => {
     expect(slowAgainst(gpuState({ clock: 1400 }), [], 0.97)).toBeNull();
   });
 
-  it('is not one that works while the others wait: a power limit costs clock', () => {
+  it('a GPU is not slow because it works while the others wait: a power limit costs clock', () => {
     const waiting = others.map((o) => gpuState({ ...o, clock: 1980, power: 320, powerCap: 0 }));
     const working = gpuState({ clock: 1830, power: 690, powerCap: 1 });
     expect(slowAgainst(working, waiting, 0.97)).toBeNull();
@@ -36,7 +36,7 @@ describe('a slow GPU', () => {
     });
   });
 
-  it('is limited by what does not limit the others', () => {
+  it('a slow GPU is limited by what does not limit the others', () => {
     expect(clockLimitOf(gpuState({ powerCap: 0.9 }), others)).toBeNull();
     expect(clockLimitOf(gpuState({ powerCap: 0.9 }))).toEqual({ by: 'powerCap', share: 0.9 });
     expect(clockLimitOf(gpuState({ powerCap: 0.9, slowdown: 0.1 }))).toEqual({ by: 'slowdown', share: 0.1 });
@@ -52,7 +52,7 @@ describe('late ranks with slow GPUs', () => {
   const hot = gpuState({ index: 1, clock: 1200, power: 400, thermal: 0.5 });
   const gpus = new Map([0, 1, 2, 3].map((rank) => [rank, rank === 1 ? hot : gpuState({ index: rank })]));
 
-  it('have the GPU as their cause', () => {
+  it('late ranks with slow GPUs have the GPU as their cause', () => {
     expect(withSlowGpus([late], gpus)).toMatchObject([{ cause: 'gpu', slowGpu: { clock: 1200 } }]);
   });
 

@@ -1,13 +1,12 @@
 import type { Diagnosis } from '../diagnosis/diagnosis.js';
 import type { BoundedDrawing } from '../drawing/bounded.js';
-import { classTrack } from '../drawing/class-track.js';
 import { collectiveTrack, withWaits } from '../drawing/collectives.js';
 import type { EmbeddedRank, EmbeddedTimeline, EmbeddedTrack } from '../drawing/embedded.js';
 import { encodeRow } from '../drawing/encoded-row.js';
 import type { Counter } from '../drawing/memory-counters.js';
 import type { ColumnSlices } from '../drawing/slices.js';
 import type { TimelineTracks } from '../drawing/timeline.js';
-import type { Track } from '../drawing/track.js';
+import { classTrack, type Track } from '../drawing/track.js';
 import { lateArrows, pathOf, type RunFrame, runFrame } from './run-frame.js';
 
 /** More ranks do not fit into a file that can be mailed. */

@@ -1,10 +1,9 @@
 import { namedRanks } from '../base/rank-ranges.js';
 import type { Diagnosis } from '../diagnosis/diagnosis.js';
-import { type RunClock, toRun } from '../drawing/clock.js';
 import type { WaitedCollectives } from '../drawing/collectives.js';
 import type { DrawnSteps } from '../drawing/draw-trace.js';
 import type { Counter } from '../drawing/memory-counters.js';
-import { runClocks } from '../drawing/run-clocks.js';
+import { type RunClock, runClocks, toRun } from '../drawing/run-clocks.js';
 import { telemetryCounters } from '../drawing/telemetry-counters.js';
 import type { Arrow, PathPiece, RankLine, TimelinePoint, TimelineTracks } from '../drawing/timeline.js';
 import { isTraceInput, manifestOf, type TraceInput } from '../ingest/input.js';
@@ -93,7 +92,8 @@ function telemetryOf({ inputs, locations }: Diagnosis, members: RunFrame['member
 function drawableMembers({ members }: Diagnosis) {
   const drawable = new Map<number, TraceInput>();
   const notes: string[] = [];
-  for (const { rank, member } of members.toSorted((a, b) => a.rank - b.rank)) {
+  for (const member of members.toSorted((a, b) => a.rank - b.rank)) {
+    const { rank } = member;
     if (!isTraceInput(member) || !drawnOf(member)) continue;
     if (drawable.has(rank)) notes.push(`Rank ${rank} has several traces: ${member.path} is not drawn.`);
     else drawable.set(rank, member);

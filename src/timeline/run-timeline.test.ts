@@ -41,7 +41,7 @@ describe.each(sources)('the timeline of %s', (_, open) => {
     },
   );
 
-  it('tells waiting for ranks from transfer as the report does', async () => {
+  it('the timeline separates waiting for ranks from transfer as the report does', async () => {
     const { diagnosis } = await diagnoseInFull(RANKS);
     const timeline = await open(RANKS);
     const { ranks } = await timeline.tracks();
@@ -109,7 +109,7 @@ describe.each(sources)('the timeline of %s', (_, open) => {
 
   it('finds kernels and the calls that launched them', async () => {
     const timeline = await open(DATA_BOUND);
-    // The launch of the first ones lies before the recording.
+    // The launch of the first ones is before the recording.
     const hit = (await timeline.search('BATCH_NORM_backward_kernel', 20, [0])).at(-1);
     expect(hit!.name).toContain('batch_norm_backward');
     const { related } = await timeline.detail(hit!);

@@ -12,7 +12,7 @@ import { lateArrows, pathOf, type RunFrame, runFrame } from './run-frame.js';
 /** Reads a trace again, with its columns. */
 export type ReadColumns = (member: TraceInput) => Promise<TraceInput>;
 
-/** Arrows that are drawn at once: more cannot be told apart. Launches are drawn all or not at all. */
+/** Arrows that are drawn at once: more cannot be distinguished. Launches are drawn all or not at all. */
 const MOST_LAUNCHES = 40;
 const MOST_LATE = 120;
 const MOST_PIECES = 5000;

@@ -2,8 +2,7 @@ import { clip, lengthOf, NO_SPANS, type Spans } from '../base/intervals.js';
 import { ns, share } from '../base/units.js';
 import { cutTimeline } from '../facts/rank-timeline.js';
 import type { StepFacts, StepRange, StepSource } from '../facts/step-facts.js';
-import { totals } from '../facts/time-class.js';
-import { WorkSort } from '../facts/work-sort.js';
+import { totals, WorkSort } from '../facts/time-class.js';
 import { Category } from '../model/category.js';
 import type { Trace } from '../model/trace.js';
 import type { DeviceInfo } from '../model/trace-data.js';
@@ -11,20 +10,18 @@ import { extractCollectives } from './collectives/extract.js';
 import { buildHostTree } from './detail/host-tree.js';
 import { inputFacts } from './detail/input-facts.js';
 import { buildKernelTable } from './detail/kernel-table.js';
-import { loaderQueue } from './detail/loader-queue.js';
+import { loaderQueue, workerPace } from './detail/loader-queue.js';
 import { totalOperators } from './detail/operators.js';
 import { findPauses, NO_PAUSES, operatorSpans } from './detail/pauses.js';
-import { workerPace } from './detail/worker-pace.js';
 import { classifyNames } from './kernels/classify.js';
 import type { KernelKinds } from './kernels/kernel-kind.js';
 import { buildPlan } from './plan/build-plan.js';
 import { markEagerAttention } from './plan/eager-attention.js';
 import { accountHostTime, accountParts, accountTime } from './timeline/accounting.js';
-import { firstWaitedAlone } from './timeline/first-wait.js';
 import { gpuUnions } from './timeline/gpu-unions.js';
 import { type GpuWork, orderGpuWork, workBetween } from './timeline/gpu-work.js';
 import { COLLECTIVE_SPAN, findHostSpans, type HostSpans, withInferredInput } from './timeline/host-spans.js';
-import { inferInputWaits } from './timeline/inferred-input.js';
+import { firstWaitedAlone, inferInputWaits } from './timeline/inferred-input.js';
 import { findOneOff } from './timeline/one-off.js';
 import { osCalls } from './timeline/os-calls.js';
 import { beginOf, coldSteps, SIZEABLE, type StartUp, startUpSpans, whileIdle } from './timeline/start-up.js';
@@ -62,7 +59,7 @@ export function analyzeTrace(trace: Trace, options: AnalyzeOptions): TraceFacts 
 }
 
 /**
- * A step that stands out once is told by itself; all figures are over the steps without it. Null: none does, ranks are to be
+ * A step that stands out once is reported separately; all figures are over the steps without it. Null: none does, ranks are to be
  * compared step by step, or these steps were asked for.
  */
 function withoutOneOff(trace: Trace, { oneOff, collectives }: TraceFacts, range: StepRange | null) {

@@ -25,20 +25,20 @@ function recorded(external: number, correlation: number, operators = 200, calls 
 }
 
 describe('recordedProcess', () => {
-  it('is a first recording if ids begin at the beginning, however long the profiler warmed up', () => {
+  it('a process is recorded for the first time if ids begin at the beginning, however long the profiler warmed up', () => {
     expect(recorded(2, 40)).toEqual({ pid: '4711', wasAttached: false });
     expect(recorded(5, 800_000)).toEqual({ pid: '4711', wasAttached: false });
   });
 
-  it('is a later one if they do not', () => {
+  it('a recording is a later one if its ids do not begin at the beginning', () => {
     expect(recorded(514, 9000)).toEqual({ pid: '4711', wasAttached: true });
   });
 
-  it('is fresh if CUPTI was detached in between', () => {
+  it('a recording counts as the first one if CUPTI was detached in between', () => {
     expect(recorded(514, 200)).toEqual({ pid: '4711', wasAttached: false });
   });
 
-  it('is not known from few operators, without calls, or without events', () => {
+  it('it is not known which recording it is from few operators, without calls, or without events', () => {
     expect(recorded(20_000, 9000, 99).wasAttached).toBeNull();
     expect(recorded(20_000, 9000, 200, 0).wasAttached).toBeNull();
     expect(recorded(1, 1, 0, 0)).toEqual({ pid: null, wasAttached: null });

@@ -9,7 +9,7 @@ export interface RecordedProcess {
   readonly pid: string | null;
   /**
    * An earlier profiler of this process was still attached to the GPU. It stays attached after it has recorded, unless
-   * TEARDOWN_CUPTI is set, and slows every CUDA call. Null: the trace does not tell.
+   * TEARDOWN_CUPTI is set, and slows every CUDA call. Null: the trace does not show it.
    */
   readonly wasAttached: boolean | null;
 }

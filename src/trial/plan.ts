@@ -1,7 +1,7 @@
 import { InputError } from '../base/input-error.js';
 import { isOneEditAway } from '../base/one-edit.js';
 import type { SpeedupInterval } from '../compare/step-times/step-comparison.js';
-import { FIXES, fixNamed, type TriedFix } from './fixes.js';
+import { TRIALS, type Triable } from '../remedies/remedies.js';
 
 /** The fields of a finding that choose fixes. */
 export interface Foretold {
@@ -11,7 +11,7 @@ export interface Foretold {
 }
 
 export interface PlannedFix {
-  readonly fix: TriedFix;
+  readonly fix: Triable;
   /** The finding that asked for it. Null: the user did. */
   readonly because: Foretold | null;
   readonly predicted: SpeedupInterval | null;
@@ -29,22 +29,22 @@ export function planFixes(
 ): readonly PlannedFix[] {
   if (only) return only.map((id) => planned(known(id), findings));
   const asked = findings.flatMap(({ id }) => [
-    ...FIXES.filter((fix) => fix.answers.includes(id)),
-    ...FIXES.filter((fix) => fix.alsoFor?.includes(id)),
+    ...TRIALS.filter((fix) => fix.answers.includes(id)),
+    ...TRIALS.filter((fix) => fix.alsoFor.includes(id)),
   ]);
-  return [...new Set(all ? [...asked, ...FIXES] : asked)].map((fix) => planned(fix, findings));
+  return [...new Set(all ? [...asked, ...TRIALS] : asked)].map((fix) => planned(fix, findings));
 }
 
-function planned(fix: TriedFix, findings: readonly Foretold[]): PlannedFix {
+function planned(fix: Triable, findings: readonly Foretold[]): PlannedFix {
   const answered = findings.find(({ id }) => fix.answers.includes(id));
-  const because = answered ?? findings.find(({ id }) => fix.alsoFor?.includes(id)) ?? null;
+  const because = answered ?? findings.find(({ id }) => fix.alsoFor.includes(id)) ?? null;
   return { fix, because, predicted: answered?.speedup ?? null };
 }
 
-function known(id: string): TriedFix {
-  const found = fixNamed(id);
+function known(id: string): Triable {
+  const found = TRIALS.find((fix) => fix.id === id);
   if (found) return found;
-  const near = FIXES.find((fix) => isOneEditAway(fix.id, id) || fix.id.includes(id));
+  const near = TRIALS.find((fix) => isOneEditAway(fix.id, id) || fix.id.includes(id));
   const hint = near ? `; did you mean ${near.id}?` : '';
   throw new InputError(`there is no fix "${id}"${hint} (whyslow try --list shows them)`);
 }

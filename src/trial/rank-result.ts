@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readJson } from '../launch/small-file.js';
+import { frameworkNamed } from '../remedies/frameworks/list.js';
 
 /** What one rank has measured in a turn (python: trials/result.py). */
 export interface RankResult {
@@ -13,7 +14,8 @@ export interface RankResult {
   readonly losses: readonly (number | string | null)[];
   readonly firstStepS: number;
   readonly memoryMb: number | null;
-  readonly framework: 'plain' | 'transformers' | 'lightning';
+  /** Whose loop made the steps, by its id in `remedies/frameworks`. */
+  readonly framework: string;
   readonly device: string | null;
   readonly torch: string;
   /** By fix: what it has changed. */
@@ -49,7 +51,7 @@ function resultOf(given: Record<string, unknown>): RankResult {
     losses: list(given.losses).map((v) => (typeof v === 'number' || typeof v === 'string' ? v : null)),
     firstStepS: Number(given.first_step_s) || 0,
     memoryMb: typeof given.memory_mb === 'number' ? given.memory_mb : null,
-    framework: framework === 'transformers' || framework === 'lightning' ? framework : 'plain',
+    framework: typeof framework === 'string' ? frameworkNamed(framework).id : 'plain',
     device: nameOf(given.device),
     torch: String(given.torch ?? ''),
     applied: Object.fromEntries(entries(given.applied).map(([fix, what]) => [fix, list(what).map(String)])),

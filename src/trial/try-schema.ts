@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { nameTypes, typed } from '../report/schema-text.js';
 
 /**
- * What try.json holds, field by field; `whyslow try --json` prints its `trials`. docs/try.schema.json is made from it. The
- * program does not load this file, nor zod: import types from trials.ts.
+ * What try.json holds, field by field; `whyslow try --json` prints its `trials`. `npm run schema` makes trials.ts and
+ * docs/try.schema.json from it. The program does not load this file, nor zod: import types from trials.ts.
  */
 
 const speedup = z
@@ -27,6 +28,17 @@ const losses = z
   })
   .describe('losses of the same steps, with the fix and without');
 
+const outcome = z.enum([
+  'faster',
+  'slower',
+  'same',
+  'cannot-tell',
+  'not-applicable',
+  'crashed',
+  'timed-out',
+  'not-tried',
+]);
+
 const trial = z.strictObject({
   fix: z.string().describe('ids of the fixes, joined by " + "'),
   fixes: z.array(z.string()),
@@ -39,16 +51,7 @@ const trial = z.strictObject({
   losses,
   memory_mb: memory,
   applied: z.array(z.string()).describe('what was changed, e.g. num_workers 0 → 12'),
-  outcome: z.enum([
-    'faster',
-    'slower',
-    'same',
-    'cannot-tell',
-    'not-applicable',
-    'crashed',
-    'timed-out',
-    'not-tried',
-  ]),
+  outcome,
   reason: z.string().nullable(),
   start_s: z
     .number()
@@ -66,7 +69,7 @@ export const trySchema = z.strictObject({
   started: z.string().describe('ISO 8601'),
   device: z.string().nullable(),
   torch: z.string().nullable(),
-  framework: z.enum(['plain', 'transformers', 'lightning']),
+  framework: z.string().describe('whose loop trains: plain, transformers, lightning, accelerate, …'),
   ranks: z.int().min(0),
   as_it_is: z
     .strictObject({
@@ -75,6 +78,7 @@ export const trySchema = z.strictObject({
       turns: z.int().min(0),
       steps: z.int().min(0),
     })
+    .register(typed, { type: 'AsItIs' })
     .nullable()
     .describe('the job without any fix; null: it could not be measured'),
   trials: z.array(trial),
@@ -84,3 +88,7 @@ export const trySchema = z.strictObject({
   seconds: z.number().min(0),
   complete: z.boolean().describe('false: the user or the budget ended it early'),
 });
+
+nameTypes({ TryReport: trySchema, Trial: trial, Outcome: outcome });
+nameTypes({ SpeedupInterval: speedup }, 'compare/step-times/step-comparison');
+nameTypes({ LossComparison: losses }, 'trial/losses');

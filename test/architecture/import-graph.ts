@@ -47,7 +47,7 @@ export function graphOf(files: readonly string[], nameOf: (file: string) => stri
   return graph;
 }
 
-/** Nodes that lie on a cycle, cycle by cycle (Tarjan's strongly connected components). */
+/** Nodes on a cycle, cycle by cycle (Tarjan's strongly connected components). */
 export function cyclesIn(graph: Graph): string[][] {
   const index = new Map<string, number>();
   const low = new Map<string, number>();

@@ -7,6 +7,7 @@ import { pictureOf } from './picture.js';
 /** Who may import whom: the one-way flow of ARCHITECTURE.md. Tests may import anything. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   base: [],
+  remedies: ['base'],
   model: ['base'],
   sources: ['base'],
   readers: ['base', 'model', 'telemetry'],
@@ -19,13 +20,37 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ingest: ['base', 'model', 'sources', 'readers', 'traces', 'drawing', 'logs', 'facts'],
   run: ['base', 'model', 'facts', 'logs', 'telemetry'],
   diagnosis: ['base', 'model', 'facts', 'replay', 'traces', 'logs', 'telemetry', 'ingest', 'run'],
-  rules: ['base', 'facts', 'replay', 'traces', 'telemetry', 'run', 'diagnosis'],
-  report: ['base', 'model', 'facts', 'traces', 'logs', 'telemetry', 'ingest', 'run', 'diagnosis', 'rules'],
+  rules: ['base', 'remedies', 'facts', 'replay', 'traces', 'telemetry', 'run', 'diagnosis'],
+  report: [
+    'base',
+    'remedies',
+    'model',
+    'facts',
+    'traces',
+    'logs',
+    'telemetry',
+    'ingest',
+    'run',
+    'diagnosis',
+    'rules',
+  ],
   tables: ['base', 'model', 'facts', 'traces', 'ingest', 'run', 'diagnosis', 'rules'],
   rewrite: ['base', 'model', 'facts', 'sources', 'readers', 'traces', 'ingest', 'run', 'diagnosis'],
   timeline: ['base', 'model', 'drawing', 'ingest', 'run', 'diagnosis'],
-  lint: ['base'],
-  render: ['base', 'facts', 'report', 'rules', 'lint', 'triage', 'doctor', 'compare', 'trial', 'page'],
+  lint: ['base', 'remedies'],
+  render: [
+    'base',
+    'remedies',
+    'facts',
+    'report',
+    'rules',
+    'lint',
+    'triage',
+    'doctor',
+    'compare',
+    'trial',
+    'page',
+  ],
   library: [
     'base',
     'facts',
@@ -45,10 +70,22 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   launch: ['base', 'model', 'machine'],
   machine: ['base', 'model'],
   compare: ['base', 'facts', 'ingest', 'diagnosis', 'rules', 'report'],
-  trial: ['base', 'launch', 'compare'],
+  trial: ['base', 'remedies', 'launch', 'compare', 'report'],
   triage: ['base', 'model', 'readers', 'telemetry', 'diagnosis', 'machine'],
-  doctor: ['base', 'telemetry', 'machine'],
-  cli: ['base', 'library', 'render', 'launch', 'machine', 'triage', 'doctor', 'trial', 'server', 'engines'],
+  doctor: ['base', 'remedies', 'telemetry', 'machine'],
+  cli: [
+    'base',
+    'remedies',
+    'library',
+    'render',
+    'launch',
+    'machine',
+    'triage',
+    'doctor',
+    'trial',
+    'server',
+    'engines',
+  ],
   page: ['base', 'model', 'facts', 'replay', 'telemetry', 'ingest', 'run', 'diagnosis', 'rules', 'report'],
   server: ['base', 'drawing', 'library', 'render', 'page'],
   engines: ['base'],
@@ -146,12 +183,19 @@ describe('files', () => {
 
 it('the program does not load zod: the schema is for documents and tests', () => {
   const loads =
-    /^import (?!type\b)[^;]*'(?:zod|[^']*(?:report|report-json|finding|compare|try)-schema\.js)'/m;
+    /^import (?!type\b)[^;]*'(?:zod|[^']*(?:(?:report|finding|compare|try)-schema|schema-text)\.js)'/m;
   expect(files.filter((f) => loads.test(sourceText(f)))).toEqual([
     'compare/compare-schema.ts',
     'report/finding-schema.ts',
-    'report/report-json-schema.ts',
     'report/report-schema.ts',
+    'report/schema-text.ts',
     'trial/try-schema.ts',
+  ]);
+});
+
+it('only the server of the page listens on a port, and only on loopback', () => {
+  expect(files.filter((f) => /\bcreateServer\b|\.listen\(/.test(sourceText(f)))).toEqual(['server/serve.ts']);
+  expect(sourceText('server/serve.ts').match(/\.listen\(.*/g)).toEqual([
+    ".listen(port, '127.0.0.1', resolve);",
   ]);
 });

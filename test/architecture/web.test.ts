@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 /** Layers of src/ that the page may read. Only types of the others: the code behind them needs Node. */
 const MAY_IMPORT = ['base', 'facts', 'replay', 'page', 'drawing', 'render'];
-const MAY_IMPORT_TYPES = [...MAY_IMPORT, 'report', 'rules', 'diagnosis', 'compare'];
+const MAY_IMPORT_TYPES = [...MAY_IMPORT, 'report', 'remedies', 'rules', 'diagnosis', 'compare'];
 /** The thread that reads dropped traces holds the whole analysis. `node/` stands in for what that needs of Node. */
 const READER = /^web\/reading\/(?!node\/)/;
 const OWN_FILES = /\/(?:package\.json|wasm\/scanner\.wasm)$/;

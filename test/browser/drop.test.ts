@@ -48,7 +48,7 @@ describeWithBrowser('a trace dropped onto the page', () => {
     return (await page.textContent('main'))!.replaceAll(TRACE, 'rank0.json.gz');
   };
 
-  it('is read here, gives the verdict of diagnose and the page of whyslow open, and is sent nowhere', async () => {
+  it('a trace dropped onto the page is read here, gives the verdict of diagnose and the page of whyslow open, and is sent nowhere', async () => {
     const { page, complaints, requests } = await openAddress(browser, empty.url);
     expect(await page.textContent('h1')).toContain('Drop a trace here');
     const sent: string[] = [];
@@ -85,7 +85,7 @@ describeWithBrowser('a trace dropped onto the page', () => {
     await page.close();
   });
 
-  it('that cannot be read is refused with a sentence, and with what to run', async () => {
+  it('a trace dropped onto the page that cannot be read is refused with a sentence, and with what to run', async () => {
     const { page, complaints } = await openAddress(browser, empty.url);
     const gz = readFileSync(TRACE);
     const refused = async (...files: string[]) => {

@@ -200,7 +200,7 @@ describeWithBrowser('the page in a browser', () => {
     await page.close();
   });
 
-  it('is at most 2 MB for recordings of the zoo', async () => {
+  it('the page of a recording of the zoo has at most 2 MB', async () => {
     const name = 'adam_forloop';
     await write('largest', join('zoo/fixtures', name));
     for (const file of readdirSync(folder).filter((f) => f.endsWith('.html')))

@@ -56,7 +56,7 @@ describeWithBrowser('the timeline in a browser', () => {
     ['whyslow open', () => server.url],
     ['the file', () => `file://${file}`],
   ])(
-    'of %s gives the report’s figures for a step, finds kernels and keeps names as text',
+    'the timeline in a browser of %s gives the report’s figures for a step, finds kernels and keeps names as text',
     async (_, address) => {
       const { page, complaints } = await open(address());
       const { diagnosis } = await diagnoseInFull(DATA_BOUND);

@@ -14,8 +14,8 @@ async function report(...paths: string[]) {
   return { code, ...reportSchema.parse(JSON.parse(stdout)) };
 }
 
-describe('files beside traces', () => {
-  it('are joined with a trace: the log names function, guard and dimension', () =>
+describe('files next to traces', () => {
+  it('a torch log is joined with a trace: it names function, guard and dimension', () =>
     inFolder(async (folder) => {
       cpSync(join(root, 'zoo/fixtures/recompile_ragged/rank0.json.gz'), join(folder, 'rank0.json.gz'));
       cpSync(fixture('torch-logs/limit.txt'), join(folder, 'stderr-rank0.txt'));
@@ -34,7 +34,7 @@ describe('files beside traces', () => {
     expect(health.problems.map((p) => p.code)).toEqual(['pickle']);
   });
 
-  it('are broken without harm to the others', () =>
+  it('a broken file does no harm to the others', () =>
     inFolder(async (folder) => {
       cpSync(fixture('py-spy/workers.raw.txt'), join(folder, 'rank0.raw.txt'));
       writeFileSync(join(folder, 'cut.json'), '{"entries": [{"collective_seq_id": 1, "pg_config');
@@ -49,7 +49,7 @@ describe('files beside traces', () => {
       expect(health.problems.map((p) => p.code).toSorted()).toEqual(['broken-dump', 'not-a-database']);
     }));
 
-  it('of /proc say what the workers did, of a job that was only watched', () =>
+  it('samples of /proc show what the workers of a job did, also when it was only watched', () =>
     inFolder(async (folder) => {
       const worker = { parent: 100, name: 'pt_data_worker', main: 0.05, waits: 'D', reads: 5e6 };
       const workers = [200, 201].map((pid) => ({ pid, ...worker }));

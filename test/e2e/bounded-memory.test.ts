@@ -41,7 +41,7 @@ const NASTY: readonly (readonly [string, () => string | Uint8Array])[] = [
 const LIMIT_MB = 300;
 
 describe('memory stays bounded', () => {
-  it.each(NASTY)('for %s', async (_, make) => {
+  it.each(NASTY)('memory stays bounded for %s', async (_, make) => {
     await inFolder(async (folder) => {
       const file = join(folder, 'nasty.json');
       await writeFile(file, make());
@@ -52,7 +52,7 @@ describe('memory stays bounded', () => {
     });
   });
 
-  it('for an export, which writes its tables group by group', () =>
+  it('memory stays bounded for an export, which writes its tables group by group', () =>
     inFolder(async (folder) => {
       const megabytes = SOAK ? 60 : 30;
       const trace = join(folder, 'long.json.gz');

@@ -30,7 +30,7 @@ const HOT = { ...BASE, parallelism: 'ddp', fault: { kind: 'clock', ranks: [5], s
 const CLOCKS = /its GPU ran at 1,\d{3} MHz against 1,755 on the others \(thermal slowdown 33% of the time\)$/;
 
 describe('a GPU whose clock is low', () => {
-  it('is named with its clock, from traces and telemetry', async () => {
+  it('a GPU whose clock is low is named with its clock, from traces and telemetry', async () => {
     const r = await diagnosed(HOT, { traces: true, telemetry: true });
     expect(r.stragglers).toMatchObject([{ ranks: [5], pattern: 'persistent', cause: 'gpu' }]);
     expect(r.stragglers[0]!.sentence).toMatch(CLOCKS);
@@ -46,13 +46,13 @@ describe('a GPU whose clock is low', () => {
     expect(r.ignored).toEqual([]);
   });
 
-  it('is found from event logs too, whose phases alone cannot tell computing from host time', async () => {
+  it('a GPU whose clock is low is found from event logs too, whose phases alone do not separate computing from host time', async () => {
     const r = await diagnosed(HOT, { logs: true, telemetry: true });
     expect(r.stragglers).toMatchObject([{ ranks: [5], cause: 'gpu' }]);
     expect(r.stragglers[0]!.sentence).toMatch(CLOCKS);
   });
 
-  it('is not blamed when the rank only has more work: its clock equals the others’', async () => {
+  it('a GPU whose clock is low is not blamed when the rank only has more work: its clock equals the others’', async () => {
     const fault = { ...HOT.fault, kind: 'gpu' } as const;
     const r = await diagnosed({ ...HOT, fault }, { traces: true, telemetry: true });
     expect(r.stragglers).toMatchObject([{ ranks: [5], cause: 'gpu' }]);
@@ -71,7 +71,7 @@ describe('a GPU whose clock is low', () => {
   });
 });
 
-describe('telemetry beside real traces', () => {
+describe('telemetry with real traces', () => {
   const ZOO = join(root, 'zoo/fixtures');
   const read = (paths: readonly string[]) => diagnose(paths, { steps: null, ranks: null, jobs: 1 });
   /** What was recorded with `fp32_tf32`: power, degrees, busy, clock, violations of power and heat. */
@@ -90,7 +90,7 @@ describe('telemetry beside real traces', () => {
     });
 
   it.each(['h2d_pinned', 'adam_forloop', 'data_io_w0'])(
-    'of a healthy GPU changes nothing: %s',
+    'telemetry with real traces of a healthy GPU changes nothing: %s',
     async (name) => {
       const alone = await read([join(ZOO, name, 'rank0.json.gz')]);
       const beside = await read([join(ZOO, name)]);
@@ -101,13 +101,13 @@ describe('telemetry beside real traces', () => {
     },
   );
 
-  it('of a GPU at its usual power limit changes nothing either', async () => {
+  it('telemetry of a GPU at its usual power limit changes nothing about real traces either', async () => {
     const { verdict, findings } = await withTelemetry('fp32_tf32', AT_THE_LIMIT);
     expect(verdict.bottleneck).toBe('gpu');
     expect(findings.map((f) => f.rule)).toEqual(['T13']);
   });
 
-  it('of a hot GPU is a finding, listed after those with a price', async () => {
+  it('telemetry of a hot GPU with real traces is a finding, listed after those with a price', async () => {
     const hot = AT_THE_LIMIT.map(([, , busy], i) => [310, 88, busy!, 1050, 0, i % 2]);
     const { verdict, findings } = await withTelemetry('fp32_tf32', hot);
     expect(verdict).toMatchObject({ bottleneck: 'gpu', cause: findings[0]!.id });
@@ -160,7 +160,7 @@ describe('locations of late ranks', () => {
       for (const { path, text } of toManifests(simulateRun(options))) {
         const turned = JSON.parse(text) as { mesh?: object; coordinates?: object; rank?: number };
         const rank = turned.rank ?? 0;
-        // As if tensor-parallel ranks lay far apart.
+        // As if tensor-parallel ranks were far apart.
         if (turned.mesh) turned.mesh = { axes: ['dp', 'tp'], sizes: [2, 4] };
         else turned.coordinates = { dp: rank >> 2, tp: rank % 4 };
         writeFileSync(join(folder, path), JSON.stringify(turned));
@@ -174,7 +174,7 @@ describe('locations of late ranks', () => {
 describe('the manifests of a capture', () => {
   const options = { ...BASE, parallelism: 'ddp' } as const;
 
-  it('are shown by inspect', async () => {
+  it('the manifests of a capture are shown by inspect', async () => {
     await inFolder(async (folder) => {
       writeCapture(simulateRun({ ...options, missingRanks: [7] }), folder, { logs: true, telemetry: true });
       const report = buildInspectReport(await readInputs([folder], 'summary', { jobs: 1 }));
@@ -203,7 +203,7 @@ describe('the manifests of a capture', () => {
     await inFolder(async (folder) => {
       writeCapture(simulateRun(options), folder, { traces: true, logs: true, telemetry: true });
       const run = await readInputs([folder], { facts: { steps: null } }, { jobs: 1 });
-      expect(run.members.flatMap((m) => traceFactsOf(m.member)?.light ?? [])).toEqual(Array(8).fill(false));
+      expect(run.members.flatMap((m) => traceFactsOf(m)?.light ?? [])).toEqual(Array(8).fill(false));
     });
   });
 

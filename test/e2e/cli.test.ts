@@ -9,7 +9,7 @@ const { privateFolder } = createRequire(import.meta.url)('../../bin/compile-cach
 };
 
 describe('the command line', () => {
-  it('has every command that advice and documents name', async () => {
+  it('the command line has every command that advice and documents name', async () => {
     const { stdout: help } = await whyslow(['--help']);
     const commands = new Set([...help.matchAll(/^ {2}([a-z]+) /gm)].map((found) => found[1]));
     const { stdout: rules } = await whyslow(['rules', '--json']);
@@ -92,7 +92,7 @@ describe('the command line', () => {
       expect([open, linked, '/no/such/folder'].map(privateFolder)).toEqual([null, null, null]);
     }));
 
-  it('is shipped without zod', () => {
+  it('the command line is shipped without zod', () => {
     const dist = join(root, 'dist');
     const scripts = readdirSync(dist).filter((f) => f.endsWith('.js'));
     expect(scripts).toContain('cli.js');

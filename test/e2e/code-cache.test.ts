@@ -43,8 +43,8 @@ const withoutModules = (folder: string) => {
   for (const name of BUNDLES) rmSync(join(folder, `dist/${name}.js`));
 };
 
-describe('compiled code beside the bundles', () => {
-  it('is what a checkout runs: the modules are not loaded', () =>
+describe('compiled code next to the bundles', () => {
+  it('a checkout runs the compiled code: the modules are not loaded', () =>
     withCopy(async (folder) => {
       withoutModules(folder);
       const commands = [['diagnose', TRACE], ['rules']];
@@ -57,7 +57,7 @@ describe('compiled code beside the bundles', () => {
     expect(source.findIndex((byte) => byte > 0x7f)).toBe(-1);
   });
 
-  it('is accepted by V8', async () => {
+  it('the compiled code is accepted by V8', async () => {
     const check = `
       const { scriptOf, unsealed } = require('./bin/code-cache.js');
       const { readFileSync } = require('node:fs');
@@ -80,7 +80,7 @@ describe('compiled code beside the bundles', () => {
     ['has one wrong bit', (folder, name) => change(join(folder, `dist/${name}.code`), flipped)],
     ['is of another build', (folder, name) => change(join(folder, `dist/${name}.cjs`), flipped)],
     ['has no bundle', (folder, name) => rmSync(join(folder, `dist/${name}.cjs`))],
-  ])('is not used where it %s', (_, damage) =>
+  ])('the compiled code is not used where it %s', (_, damage) =>
     withCopy(async (folder) => {
       damage(folder, 'diagnose');
       const diagnoses = () => run(folder, [], QUICK.slice(0, 1));
@@ -93,7 +93,7 @@ describe('compiled code beside the bundles', () => {
     }),
   );
 
-  it('is not used by another version of Node', () =>
+  it('the compiled code is not used by another version of Node', () =>
     withCopy(async (folder) => {
       const other = join(folder, 'other.cjs');
       writeFileSync(other, "Object.defineProperty(process, 'version', { value: 'v99.0.0' });");
@@ -102,11 +102,11 @@ describe('compiled code beside the bundles', () => {
       for (const { code } of await run(folder, ['--require', other])) expect(code).toBe(2);
     }));
 
-  it('is compiled again where flags of V8 differ', async () => {
+  it('the code is compiled again where flags of V8 differ', async () => {
     expect(await run(root, ['--no-opt'])).toEqual(await expected);
   });
 
-  it('is sealed with all that it depends on', () => {
+  it('the compiled code is sealed with all that it depends on', () => {
     const { sealed, unsealed } = createRequire(import.meta.url)('../../bin/code-cache.js');
     const [source, code] = [Buffer.from('source'), Buffer.from('code')];
     expect(unsealed(source, sealed(source, code))).toEqual(code);

@@ -39,7 +39,7 @@ describe('whyslow compare', () => {
       ];
       const failed = await whyslow(['compare', a, slow, '--fail-over', '5%']);
       expect(failed.code).toBe(1);
-      expect(failed.stdout).toMatch(/^1\d\.\d% slower, 95% between \d+\.\d and \d+\.\d %: not noise/);
+      expect(failed.stdout).toMatch(/^1\d\.\d% slower, 95% between \d+\.\d and \d+\.\d%: not noise/);
       expect(failed.stderr).toContain('exit code 1, because it is slower by more than 5%');
       expect((await whyslow(['compare', a, slow, '--fail-over', '30%'])).code).toBe(0);
       expect((await whyslow(['compare', a, same, '--fail-over', '5%'])).code).toBe(0);
@@ -73,7 +73,7 @@ describe('whyslow compare', () => {
       expect(named.report.after.runs[0]!.steps).toBeGreaterThan(50);
     }));
 
-  it('exits 3 when the runs cannot tell, and says what to record', () =>
+  it('compare exits with 3 if the runs do not settle it, and says what to record', () =>
     inFolder(async (cwd) => {
       const few = (name: string, ms: number, seed: number) => writeLog(join(cwd, name), ms, seed, 12, 0.2);
       const { report, code } = await compared(few('a.jsonl', 100, 5), few('b.jsonl', 103, 6));

@@ -11,7 +11,7 @@ const traceOf = (name: string) => join(root, 'zoo/fixtures', name, 'rank0.json.g
 describe.each(['cnn_nchw', 'h2d_pageable', 'launch_compiled', 'data_io_w0'])('%s, cut', (name) => {
   const whole = gunzipSync(readFileSync(traceOf(name)));
 
-  it.each([0.95, 0.8, 0.6, 0.3])('to %d of its bytes has the same verdict, or none', (part) =>
+  it.each([0.95, 0.8, 0.6, 0.3])('a trace cut to %d of its bytes has the same verdict, or none', (part) =>
     inFolder(async (folder) => {
       const path = join(folder, 'rank0.json');
       writeFileSync(path, whole.subarray(0, whole.length * part));
@@ -36,13 +36,13 @@ describe('one of four ranks, cut', () => {
       return diagnose(folder);
     });
 
-  it('does not keep the others from naming the late one', async () => {
+  it('a truncated rank does not keep the others from naming the late one', async () => {
     const { verdict, stragglers } = await withCut(0);
     expect(stragglers).toMatchObject([{ ranks: [2] }]);
     expect(verdict.bottleneck).toBe('host');
   });
 
-  it('is told if it may be the late one', async () => {
+  it('a cut rank is reported if it may be the late one', async () => {
     const { verdict } = await withCut(2);
     expect(verdict.sentence).toContain('Rank 2 was not recorded');
     expect(verdict.confidence).toBeLessThanOrEqual(0.75);

@@ -65,7 +65,7 @@ describe('GPU jobs', () => {
       const { truth, report } = await simulated({ seed: 4, fault }, layouts[name]);
       expect(report.stragglers).toMatchObject([{ ranks: [5], pattern: 'persistent', cause }]);
       const said = report.stragglers[0]!.cost_ms / truth.costMs;
-      // Slow computing inside the phase with the collective cannot be told from the collective.
+      // Slow computing inside the phase with the collective cannot be separated from the collective.
       const least = kind === 'gpu' && name === 'without collectives' ? 0.3 : 0.8;
       expect(said).toBeGreaterThan(least);
       expect(said).toBeLessThan(1.2);
@@ -90,7 +90,7 @@ describe('GPU jobs', () => {
       expect(report.stragglers[0]!.cost_ms / truth.costMs).toBeLessThan(1.3);
     });
 
-    it('is still seen in the pace, without a name, when no recorded step has it', async () => {
+    it('work done every ten steps is still seen in the pace, without a name, when no recorded step has it', async () => {
       const { truth, report } = await recorded(5);
       expect(report.health.problems[0]).toMatchObject({ code: 'others-slower', severity: 'warning' });
       expect(report.health.problems[0]!.consequence).toMatch(/spread_steps=true/);
@@ -199,7 +199,7 @@ describe('jobs without GPU: four ranks, every tenth step', () => {
     }
   });
 
-  it.each([20, 50])('with rank 2 sleeping %i ms per step is host-bound', async (ms) => {
+  it.each([20, 50])('a job without a GPU whose rank 2 sleeps %i ms per step is host-bound', async (ms) => {
     const { verdict, stragglers } = await reportOf(cpuLogs(ms, { sleep: (r) => (r === 2 ? ms : 0) }));
     expect(verdict.bottleneck).toBe('host');
     expect(stragglers).toMatchObject([{ ranks: [2], pattern: 'persistent', cause: 'host' }]);
@@ -207,7 +207,7 @@ describe('jobs without GPU: four ranks, every tenth step', () => {
     expect(verdict.sentence).toMatch(/Rank 2 is late every step/);
   });
 
-  it('with a slow loader on all ranks is data-bound', async () => {
+  it('a job without a GPU and with a slow loader on all ranks is data-bound', async () => {
     const { verdict, stragglers } = await reportOf(cpuLogs(5, { data: 60 }));
     expect([verdict.bottleneck, stragglers]).toEqual(['data', []]);
   });

@@ -45,7 +45,7 @@ describe('facts', () => {
   const seeds = Array.from({ length: cases(2, 4) }, (_, seed) => seed);
   countCases(seeds.length);
 
-  it(`of ${seeds.length} simulated runs give the report that their traces give`, async () => {
+  it(`facts of ${seeds.length} simulated runs give the report that their traces give`, async () => {
     for (const seed of seeds)
       await inFolder(async (folder) => {
         const traces = join(folder, 'run');
@@ -69,7 +69,7 @@ describe('facts', () => {
       expect(mixed).toBe(textOf(await diagnose(paths), join(folder, 'run')));
     }));
 
-  it('of another version, and broken ones, are refused with a sentence', () =>
+  it('facts of another version, and broken ones, are refused with a sentence', () =>
     inFolder(async (folder) => {
       const [path] = writeRun(simulateRun(simulated(0)), join(folder, 'run'));
       const out = join(folder, 'facts');
@@ -138,7 +138,7 @@ describe('facts', () => {
       expect((await whyslow(['facts', folder])).stderr).toBe('whyslow: say where the facts go: -o DIR\n');
     }));
 
-  it('that cannot be written are an error in one line', () =>
+  it('facts that cannot be written are an error in one line', () =>
     inFolder(async (folder) => {
       writeRun(simulateRun(simulated(0)), join(folder, 'run'));
       writeFileSync(join(folder, 'file'), '');
@@ -162,7 +162,7 @@ describe('facts', () => {
       expect(readdirSync(join(folder, 'facts')).filter((name) => name.startsWith('.'))).toEqual([]);
     }));
 
-  it('of another run in the same folder are named', () =>
+  it('facts of another run in the same folder are named', () =>
     inFolder(async (folder) => {
       const [first, second] = writeRun(simulateRun(simulated(0)), join(folder, 'run'));
       const make = (path: string) => whyslow(['facts', path, '-o', 'facts'], { cwd: folder });
@@ -173,7 +173,7 @@ describe('facts', () => {
       );
     }));
 
-  it('in shares cover every file once', () =>
+  it('facts in shares cover every file once', () =>
     inFolder(async (folder) => {
       const paths = writeRun(simulateRun(simulated(0)), join(folder, 'run'));
       const out = join(folder, 'facts');
@@ -187,7 +187,7 @@ describe('facts', () => {
 });
 
 describeWithShared('zoo-ranks', 'facts of recorded runs', () => {
-  it.each(['balanced', 'comms_bound', 'straggler_host'])('of %s give the same report', (name) =>
+  it.each(['balanced', 'comms_bound', 'straggler_host'])('facts of %s give the same report', (name) =>
     inFolder(async (folder) => {
       const [fromTraces, fromFacts] = await both(join(SHARED, 'zoo-ranks', name), folder);
       expect(fromFacts).toBe(fromTraces);

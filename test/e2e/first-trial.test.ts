@@ -39,7 +39,7 @@ const slowAndShort = () =>
 
 describeWithTorch('a first trial', () => {
   // Both at once: the first mostly sleeps.
-  it.concurrent('with slow steps, a capture of its own and a mistyped variable', async () => {
+  it.concurrent('a first trial works with slow steps, a capture in the script and a mistyped variable', async () => {
     const { code, stderr, trace, made } = await slowAndShort();
     expect(code).toBe(0);
     expect(stderr).toContain('whyslow: WHYSLOW_EVERY is not a setting and has no effect');
@@ -51,7 +51,7 @@ describeWithTorch('a first trial', () => {
     expect(stderr).not.toMatch(/[^\x00-\x7f]/);
   });
 
-  it.concurrent('of very few steps has no window, and says so; the advice is the command typed', () =>
+  it.concurrent('a first trial of very few steps has no window, and says so; the advice is the typed command', () =>
     inFolder(async (cwd) => {
       const ran = await whyslow(['run', '--out', 'o', '--trace', '--', python, TRAIN, '--steps', '3'], {
         cwd,

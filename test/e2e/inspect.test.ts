@@ -123,7 +123,7 @@ describe('input', () => {
     });
   });
 
-  it('may be event logs beside traces', async () => {
+  it('inspect lists event logs next to traces', async () => {
     await inFolder(async (folder) => {
       const rows = [0, 10, 20].map(
         (step) => `{"name": "training_step", "step": ${step}, "rank": 1, "duration_ms": 35.5}`,
@@ -143,7 +143,7 @@ describe('input', () => {
     });
   });
 
-  it('with contradicting ranks or repeated files is reported', async () => {
+  it('input with contradicting ranks or repeated files is reported', async () => {
     await inFolder(async (folder) => {
       await write(folder, { 'rank0.json': trace(0), 'rank1.json': trace(0), 'other.json': trace(0) });
       const r = await report(folder, join(folder, 'rank0.json'));

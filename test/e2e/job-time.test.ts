@@ -8,7 +8,7 @@ import { describeWithTorch, job, python } from '../helpers/python.js';
 /** A busy machine takes time away between the job's timers and ours. */
 const TOLERANCE_S = 0.15;
 
-/** Runs a job that prints its own timers, and returns them beside the report. */
+/** Runs a job that prints its own timers, and returns them with the report. */
 const measured = (script: string, ...args: string[]) =>
   inFolder(async (cwd) => {
     const command = [python, job(script), ...args];

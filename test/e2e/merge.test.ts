@@ -55,7 +55,7 @@ const sliceOf = (trace: ChromeTrace, at: ChromeEvent) =>
   )!;
 
 describe('a merged trace', () => {
-  it('has every rank under its own name, and no two share a process or an id', async () => {
+  it('a merged trace has every rank under its own name, and no two share a process or an id', async () => {
     const trace = await mergedRanks();
     expect(faultsOf(trace)).toEqual([]);
     const names = [...processesOf(trace).values()];
@@ -72,7 +72,7 @@ describe('a merged trace', () => {
     expect(trace.events.filter((e) => e.ph === 'X')).toHaveLength(slices.reduce((a, b) => a + b));
   });
 
-  it('has an arrow for each collective, from the first rank to the last', async () => {
+  it('a merged trace has an arrow for each collective, from the first rank to the last', async () => {
     const trace = await mergedRanks();
     const processes = processesOf(trace);
     const arrows = [...arrowsOf(trace).values()];
@@ -107,15 +107,17 @@ describe('a merged trace', () => {
       }
     }));
 
-  it.each(['fsdp', 'pipeline', 'mesh2d'] as const)('has whole arrows for %s too', (parallelism) =>
-    simulated({ parallelism, stages: 2, tensorParallel: 2 }, async (folder) => {
-      const trace = await merged(folder);
-      expect(faultsOf(trace)).toEqual([]);
-      expect(arrowsOf(trace).size).toBeGreaterThan(5);
-    }),
+  it.each(['fsdp', 'pipeline', 'mesh2d'] as const)(
+    'a merged trace has whole arrows for %s too',
+    (parallelism) =>
+      simulated({ parallelism, stages: 2, tensorParallel: 2 }, async (folder) => {
+        const trace = await merged(folder);
+        expect(faultsOf(trace)).toEqual([]);
+        expect(arrowsOf(trace).size).toBeGreaterThan(5);
+      }),
   );
 
-  it('has the chosen steps and ranks, and only arrows between slices that are there', () =>
+  it('a merged trace has the chosen steps and ranks, and only arrows between slices that are there', () =>
     simulated({ parallelism: 'fsdp' }, async (folder) => {
       const trace = await merged(folder, { steps: { first: 3, last: 3 }, ranks: [0, 1], drop: ['cpu_op'] });
       expect(faultsOf(trace)).toEqual([]);

@@ -23,7 +23,7 @@ function pythonValue(row: Row, column: number): unknown {
 }
 
 describeWithTorch('databases of Python’s sqlite3', () => {
-  it('are scanned as Python reads them: any page size, overflow, deleted rows, late columns', () =>
+  it('databases of Python’s sqlite3 are scanned as Python reads them: any page size, overflow, deleted rows, late columns', () =>
     inFolder(async (folder) => {
       const output = execFileSync(python, [script('random-tables.py'), folder, String(cases(4, 16))], {
         maxBuffer: 1 << 28,
@@ -82,7 +82,7 @@ describeWithTorch('exports made from traces of an H200', () => {
       expect(inputs[0]!.problems.map((p) => p.code)).toEqual(['no-step-ranges', 'other-processes']);
     }));
 
-  it('is read by the command line beside other files, also where one is broken', () =>
+  it('the command line reads an nsys export together with other files, also when one is broken', () =>
     inFolder(async (folder) => {
       make(fixture('h2d_pageable'), join(folder, 'good.sqlite'));
       execFileSync('sh', ['-c', `head -c 3000 ${folder}/good.sqlite > ${folder}/cut.sqlite`]);

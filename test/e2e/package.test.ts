@@ -9,7 +9,7 @@ import { describeWithTorch, python } from '../helpers/python.js';
 describeWithTorch('the Python part of the package', () => {
   it('can be installed by pip, and then works by itself', () =>
     inFolder(async (folder) => {
-      // Building leaves files beside the sources.
+      // Building leaves files next to the sources.
       cpSync(join(root, 'python'), join(folder, 'python'), {
         recursive: true,
         filter: (from) => !/_cache|egg-info|\/build$/.test(from),
@@ -33,7 +33,7 @@ describeWithTorch('the Python part of the package', () => {
 });
 
 describe('the package', () => {
-  it('has the license of every project whose code is in it', () => {
+  it('the package has the license of every project whose code is in it', () => {
     const notices = readFileSync(join(root, 'dist/THIRD_PARTY_NOTICES'), 'utf8');
     // esbuild names the file before each part of a bundle.
     const scripts = readdirSync(join(root, 'dist')).filter((file) => file.endsWith('.js'));
@@ -94,7 +94,7 @@ describe('the package', () => {
       );
       expect(paths.filter((p) => /^python\/(?:src|engines)\/.*\.py$/.test(p)).sort()).toEqual(wanted.sort());
       execFileSync('tar', ['-xzf', join(folder, packed.filename), '-C', folder]);
-      // Its dependencies as npm would put them beside it.
+      // Its dependencies as npm would install them.
       mkdirSync(join(folder, 'node_modules'));
       cpSync(join(folder, 'package'), join(folder, 'node_modules/whyslow'), { recursive: true });
       for (const name of [

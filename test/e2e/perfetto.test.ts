@@ -6,17 +6,16 @@ import { compare } from '../../src/library/compare.js';
 import { diagnose } from '../../src/library/diagnose.js';
 import { SOAK } from '../helpers/cases.js';
 import { inFolder, root, whyslow } from '../helpers/cli.js';
-import { LAYOUTS, type Layout, toPftrace } from '../helpers/pftrace/encode.js';
+import { toPftrace } from '../helpers/pftrace/encode.js';
 import { Message } from '../helpers/pftrace/message.js';
 
 const fixture = (name: string) => join(root, 'zoo/fixtures', name, 'rank0.json.gz');
-const write = (json: string, to: string, layout: Layout = 'categories') =>
-  writeFileSync(to, gzipSync(toPftrace(readFileSync(json), layout), { level: 1 }));
+const write = (json: string, to: string) =>
+  writeFileSync(to, gzipSync(toPftrace(readFileSync(json)), { level: 1 }));
 
 type Report = Awaited<ReturnType<typeof diagnose>>;
 const answer = ({ verdict, step, findings }: Report) => ({
   bottleneck: verdict.bottleneck,
-  // Guessed categories may move a step by some hundredths of a percent.
   ms: Number(step.ms!.toPrecision(3)),
   findings: findings.map((f) => f.id),
 });
@@ -34,22 +33,19 @@ describe('traces of an H200, converted', () => {
     (name) =>
       inFolder(async (folder) => {
         const expected = answer(await diagnose(fixture(name)));
-        for (const layout of LAYOUTS) {
-          const path = join(folder, `${layout}.pftrace.gz`);
-          write(fixture(name), path, layout);
-          const report = await diagnose(path);
-          const isStage = layout === 'stages' || layout === 'categories';
-          if (isStage && UNDECIDED.includes(name)) {
-            expect(report.verdict.bottleneck).toBe('unknown');
-            expect(report.verdict.sentence).toMatch(/does not say in which direction/);
-            continue;
-          }
-          const own = answer(report);
-          const findings = own.findings.filter(
-            (id) => expected.findings.includes(id) || layout === 'kineto' || !WITHOUT_RATES.includes(id),
-          );
-          expect({ ...own, findings }, layout).toEqual(expected);
+        const path = join(folder, 'rank0.pftrace.gz');
+        write(fixture(name), path);
+        const report = await diagnose(path);
+        if (UNDECIDED.includes(name)) {
+          expect(report.verdict.bottleneck).toBe('unknown');
+          expect(report.verdict.sentence).toMatch(/does not say in which direction/);
+          return;
         }
+        const own = answer(report);
+        const findings = own.findings.filter(
+          (id) => expected.findings.includes(id) || !WITHOUT_RATES.includes(id),
+        );
+        expect({ ...own, findings }).toEqual(expected);
       }),
     120_000,
   );
@@ -120,7 +116,7 @@ describe('files that cannot be used', () => {
   it('a trace that was cut is read as far as it goes, and says so', () =>
     inFolder(async (folder) => {
       const path = join(folder, 'cut.pftrace');
-      const whole = toPftrace(readFileSync(fixture('data_io_w0')), 'categories');
+      const whole = toPftrace(readFileSync(fixture('data_io_w0')));
       writeFileSync(path, whole.subarray(0, whole.length - 5000));
       const report = await diagnose(path);
       expect(report.inputs[0]!.problems.map((p) => p.code)).toContain('truncated-trace');

@@ -44,7 +44,7 @@ function plainCounts(raw: Buffer): Record<string, number> {
 
 describe('shipped traces', () => {
   const files = ['test/fixtures/zoo-ranks', 'zoo/fixtures'].flatMap((f) => tracesIn(join(root, f)));
-  it('are there', () => expect(files.length).toBeGreaterThan(4));
+  it('the shipped traces exist', () => expect(files.length).toBeGreaterThan(4));
   countsAreThoseOfAPlainParse(files);
   fieldsAreThoseOfAPlainParse(files);
 });

@@ -244,7 +244,7 @@ describe.skipIf(!existsSync(python))('S3', () => {
       expect(roles.seen).toHaveLength(1);
     });
 
-  it('is read by threads too, from a list of addresses', () =>
+  it('threads read addresses from a list too', () =>
     inFolder(async (folder) => {
       const list = [
         '# ranks',
@@ -282,7 +282,7 @@ describe('addresses of web servers', () => {
     return server;
   };
 
-  it('are read, and their signatures are not shown', async () => {
+  it('signed addresses are read, and their signatures are not shown', async () => {
     const server = await serve(files);
     const report = await inspect(`${server.url}/rank0.json.gz?X-Amz-Signature=secret`, { jobs: 1 });
     expect(report.inputs).toMatchObject([{ path: `${server.url}/rank0.json.gz`, rank: 0 }]);

@@ -47,7 +47,7 @@ describeWithTorch('a job under torchrun', () => {
   });
   afterAll(() => folder.remove());
 
-  it('without a fault has every rank measured, none late, and does not wait for data', () => {
+  it('a job under torchrun without a fault has every rank measured, none late, and does not wait for data', () => {
     expect(healthy.report.ranks.map((r) => r.rank)).toEqual([0, 1]);
     // The launcher imports torch too, and writes nothing.
     expect(readdirSync(join(folder.path, 'o/ranks')).sort()).toEqual(['rank_0.json', 'rank_1.json']);
@@ -62,7 +62,7 @@ describeWithTorch('a job under torchrun', () => {
     expect(healthy.stderr).toContain('measured 2 ranks');
   });
 
-  it('has its sleeping rank named with the traces of all ranks, of some, and without; the host is the cause', async () => {
+  it('a job under torchrun has its sleeping rank named with the traces of all ranks, of some, and without; the host is the cause', async () => {
     await inFolder(async (cwd) => {
       const sleeps = ['--steps', '40', '--late-rank', '2', '--late-ms', '200'];
       const { report: first } = await measureIn(cwd, 3, sleeps, ['--no-diagnose', '--trace-ranks', 'all']);
@@ -90,7 +90,7 @@ describeWithTorch('a job under torchrun', () => {
   });
 
   // Both at once: they sleep, and it is the sleep that is judged.
-  it.concurrent('with a slow dataset is data-bound, on all ranks, and slower than without: the gate fails', () =>
+  it.concurrent('a job under torchrun with a slow dataset is data-bound, on all ranks, and slower than without: the gate fails', () =>
     inFolder(async (cwd) => {
       const { report } = await measureIn(cwd, 2, ['--steps', '40', '--data-ms', '80']);
       expect(report.verdict.bottleneck).toBe('data');
@@ -114,7 +114,7 @@ describeWithTorch('a job under torchrun', () => {
 
   // The samples and what is made of them have tests of their own.
   if (SOAK)
-    it.concurrent('with slow workers has them described from /proc, rank by rank', async () => {
+    it.concurrent('a job under torchrun with slow workers has them described from /proc, rank by rank', async () => {
       const { report } = await measured(2, '--steps', '40', '--data-ms', '100', '--workers', '1');
       expect(report.inputs.map((i) => i.kind)).toContain('proc-samples');
       const slow = report.findings.find((f) => f.id === 'slow-workers')!;

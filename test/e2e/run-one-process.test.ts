@@ -13,7 +13,7 @@ describeWithTorch('a job of one process', () => {
     inFolder((cwd) => whyslow(['run', '--out', 'o', ...options, '--', ...command], { cwd }));
 
   // Two processes with torch for all of this: importing it takes 4 s of a core.
-  it('that ignores PYTHONPATH runs as usual; one behind a shell script fails like it, after the same numbers, and is measured and traced', () =>
+  it('a job of one process that ignores PYTHONPATH runs as usual; one behind a shell script fails like it, after the same numbers, and is measured and traced', () =>
     inFolder(async (cwd) => {
       const args = [TRAIN, '--steps', '60', '--end', 'raise'];
       const alone = await run([], python, '-I', ...args);
@@ -34,7 +34,7 @@ describeWithTorch('a job of one process', () => {
       expect(report.inputs.map((i) => i.kind)).toEqual(expect.arrayContaining(['kineto', 'events']));
     }));
 
-  it('is interrupted by Ctrl-C on the terminal, and what was measured so far is diagnosed', () =>
+  it('a job of one process is interrupted by Ctrl-C on the terminal, and what was measured so far is diagnosed', () =>
     inFolder(async (cwd) => {
       const terminal = startOnTerminal(['run', '--out', 'o', '--', python, TRAIN, '--steps', '100000'], {
         cwd,
@@ -49,7 +49,7 @@ describeWithTorch('a job of one process', () => {
 
   // Importing accelerate takes longer than all the rest.
   if (SOAK)
-    it('is found behind accelerate', async () => {
+    it('a job started by accelerate is found', async () => {
       const accelerate = [python, '-m', 'accelerate.commands.launch', '--cpu', '--num_processes', '1'];
       const launched = await run([], ...accelerate, TRAIN, '--steps', '60');
       expect(launched.stderr).toContain('measured 1 rank');

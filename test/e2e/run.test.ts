@@ -195,14 +195,14 @@ describe('whyslow run when nothing was captured', () => {
       expect(readFileSync(join(cwd, 'o/run.json'), 'utf8')).toBe('{"run":"old"}');
     }));
 
-  it('is silent on nodes other than the first', () =>
+  it('whyslow run is silent on nodes other than the first when nothing was captured', () =>
     inFolder(async (cwd) => {
       const { stderr } = await run(['--out', 'o', '--', 'true'], { cwd, env: { SLURM_PROCID: '1' } });
       expect(stderr).toBe('whyslow: measuring into o\n');
     }));
 });
 
-describe('whyslow run beside nvidia-smi', () => {
+describe('whyslow run with nvidia-smi', () => {
   /** An nvidia-smi that refuses some columns, as old drivers do, and writes its process id to a file. */
   const FAKE = `#!/bin/sh
 echo "$@" >> "$FAKE_LOG"

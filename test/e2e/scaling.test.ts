@@ -17,7 +17,7 @@ const FLOOR: Floor = { cpuMs: 150, peakMb: 40 };
 const memory = (what: 'VmHWM' | 'VmRSS') =>
   Number(new RegExp(`${what}:\\s*(\\d+)`).exec(readFileSync('/proc/self/status', 'latin1'))![1]) / 1024;
 
-/** In this process: `npm run soak` starts one for each, with some ten times as many of everything. */
+/** In this process: `npm run soak` starts one for each, with about ten times as many of everything. */
 const measure = (shape: Shape, n: number): Promise<Floor> =>
   inFolder(async (folder) => {
     await shape.write(folder, n);

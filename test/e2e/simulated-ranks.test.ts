@@ -47,14 +47,14 @@ describe(`${SEEDS} simulated runs`, () => {
   const seeds = Array.from({ length: SEEDS }, (_, seed) => seed);
   countCases(SEEDS + HEALTHY);
 
-  it(`have no late rank without their fault (the first ${HEALTHY})`, () => {
+  it(`simulated runs have no late rank without their fault (the first ${HEALTHY})`, () => {
     const runs = seeds.slice(0, HEALTHY).map((seed) => scoreRun(optionsOf(seed)));
     const named = runs.filter((o) => o.named);
     console.log(`healthy: a late rank in ${named.length} of ${HEALTHY} runs`);
     expect(named.length / HEALTHY).toBeLessThanOrEqual(0.01);
   }, 7_200_000);
 
-  it('with a fault have the right late rank, cause and cost', () => {
+  it('simulated runs with a fault have the right late rank, cause and cost', () => {
     const all = seeds.map((seed) => scoreRun(withFault(seed)));
     const real = all.filter((o) => o.costMs >= 0.05 * o.stepMs);
     const found = real.filter((o) => o.rightRanks);
@@ -88,7 +88,7 @@ describe('the critical path of simulated runs', () => {
     expect(owned.length / compared.length).toBeGreaterThanOrEqual(0.95);
   });
 
-  it('is as long as the steps', () => {
+  it('the critical path of simulated runs is as long as the steps', () => {
     for (const { comparison } of compared) {
       const length = Object.values(comparison.path!.time).reduce((a, b) => a + b, 0);
       expect(Math.abs(length / comparison.table!.recorded - 1)).toBeLessThan(0.01);
@@ -106,20 +106,23 @@ describe('the critical path of simulated runs', () => {
 });
 
 describe('simulated runs', () => {
-  it.each(['spike', 'periodic'] as const)('tell a %s from a rank that is always late', (pattern) => {
-    const outcomes = seedsUpTo(cases(3, 6)).map((seed) =>
-      scoreRun({
-        seed,
-        ranks: 8,
-        steps: 12,
-        parallelism: 'ddp',
-        fault: { kind: 'host', ranks: [3], size: 0.5, pattern, period: 3 },
-      }),
-    );
-    expect(share(outcomes, (o) => o.said.startsWith(`${pattern} 3 host`))).toBeGreaterThan(MOST);
-  });
+  it.each(['spike', 'periodic'] as const)(
+    'a %s is distinguished from a rank that is always late',
+    (pattern) => {
+      const outcomes = seedsUpTo(cases(3, 6)).map((seed) =>
+        scoreRun({
+          seed,
+          ranks: 8,
+          steps: 12,
+          parallelism: 'ddp',
+          fault: { kind: 'host', ranks: [3], size: 0.5, pattern, period: 3 },
+        }),
+      );
+      expect(share(outcomes, (o) => o.said.startsWith(`${pattern} 3 host`))).toBeGreaterThan(MOST);
+    },
+  );
 
-  it('with a rotating imbalance have no late rank', () => {
+  it('simulated runs with a rotating imbalance have no late rank', () => {
     const outcomes = seedsUpTo(cases(3, 6)).map((seed) =>
       scoreRun({
         seed,
@@ -132,14 +135,14 @@ describe('simulated runs', () => {
     expect(share(outcomes, (o) => o.said.startsWith('rotating  '))).toBeGreaterThan(MOST);
   });
 
-  it('with a slow link have a slow group, not a late rank', () => {
+  it('simulated runs with a slow link have a slow group, not a late rank', () => {
     const outcomes = seedsUpTo(cases(2, 4)).map((seed) =>
       scoreRun({ seed, ranks: 16, parallelism: 'mesh2d', fault: { kind: 'link', ranks: [1], size: 0.6 } }),
     );
     expect(share(outcomes, (o) => o.rightRanks)).toBeGreaterThanOrEqual(0.75);
   });
 
-  it('have clock offsets within three times the stated error', () => {
+  it('simulated runs have clock offsets within three times the stated error', () => {
     let inside = 0;
     let all = 0;
     for (const seed of seedsUpTo(cases(2, 8))) {
@@ -172,7 +175,7 @@ describe('simulated runs', () => {
     expect(compareRanks(copies)!.late).toEqual([]);
   });
 
-  it('with missing ranks still give an answer', () => {
+  it('simulated runs with missing ranks still give an answer', () => {
     const run = simulateRun({
       seed: 5,
       ranks: 16,
@@ -187,7 +190,7 @@ describe('simulated runs', () => {
 
   // Its neighbors on other stages wait for the missing rank, which waits for the late one.
   it.each(SOAK ? [20, 22] : [20])(
-    'without rank %i, a neighbor of the late one, still name it and its cost',
+    'simulated runs without rank %i, a neighbor of the late one, still name it and its cost',
     (missing) => {
       const run = simulateRun({
         seed: 1,

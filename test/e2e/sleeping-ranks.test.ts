@@ -13,7 +13,7 @@ function costOf(name: string): number {
   return Math.max(0, faulty_ms! - healthy_ms!);
 }
 
-/** `least`: the part of the measured cost that a log can tell. */
+/** `least`: the part of the measured cost that a log shows. */
 it.each([
   ['exposed_forward', { least: 0.8, verdict: 'comms' }],
   ['slow_gpu', { least: 0.8, verdict: 'compute' }],

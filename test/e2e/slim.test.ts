@@ -21,7 +21,7 @@ const stepsIn = (events: readonly ChromeEvent[]) =>
 
 describe('a slimmed trace', () => {
   it.each(SOAK ? LOOPS : LOOPS.slice(0, 4))(
-    'of %s opens in Perfetto and gives the same verdict over its steps',
+    'a slimmed trace of %s opens in Perfetto and gives the same verdict over its steps',
     (name) =>
       inFolder(async (folder) => {
         const whole = await diagnose(traceOf(name), { jobs: 1 });
@@ -42,7 +42,7 @@ describe('a slimmed trace', () => {
       }),
   );
 
-  it('has the steps asked for and the one before', () =>
+  it('a slimmed trace has the steps asked for and the one before', () =>
     inFolder(async (folder) => {
       const out = join(folder, 'slim.json.gz');
       const done = await slim(traceOf('data_io_w0'), { ...KEEP_ALL, out, steps: { first: 5, last: 5 } });
@@ -72,7 +72,7 @@ describe('a slimmed trace', () => {
       expect(host.events.some((e) => e.cat === 'fwdbwd')).toBe(true);
     }));
 
-  it.each(SOAK ? [15e6, 4e6] : [4e6])('has at most %d bytes of JSON', (max) =>
+  it.each(SOAK ? [15e6, 4e6] : [4e6])('a slimmed trace has at most %d bytes of JSON', (max) =>
     inFolder(async (folder) => {
       const out = join(folder, 'slim.json');
       const done = await slim(traceOf('adam_forloop'), { ...KEEP_ALL, out, max });
@@ -85,7 +85,7 @@ describe('a slimmed trace', () => {
     }),
   );
 
-  it('is the whole trace where that fits', () =>
+  it('a slimmed trace is the whole trace where that fits', () =>
     inFolder(async (folder) => {
       const out = join(folder, 'slim.json');
       const done = await slim(traceOf('cpu_only'), { ...KEEP_ALL, out, max: 1e9 });
@@ -124,7 +124,7 @@ describe('what Perfetto would drop', () => {
     expect(names).toEqual(['7 (2)', '7 (3)']);
   });
 
-  it('is cut where it outlasts its caller by a rounding', async () => {
+  it('a slice is cut where it outlasts its caller by a rounding error', async () => {
     const { chrome } = await slimmed(
       trace([slice(10, 10, { cat: 'cpu_op' }), slice(15, 5.4, { cat: 'cpu_op' }), slice(30, 1)]),
     );
@@ -160,7 +160,7 @@ describe('what Perfetto would drop', () => {
     expect(chrome.fields).not.toHaveProperty('baseTimeNanoseconds');
   });
 
-  it('has another id where that of the thread is negative, in all of its events', async () => {
+  it('a thread with a negative id gets another one, in all of its events', async () => {
     const at = (ph: string, ts: number, more: object = {}) => ({
       ...{ ph, ts, cat: 'cpu_op', name: 'x', pid: 9, tid: -5, id: 1 },
       ...more,

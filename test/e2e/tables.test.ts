@@ -99,7 +99,7 @@ describe('whyslow export', () => {
       expect(missing.code).toBe(2);
       expect(existsSync(join(folder, 'other'))).toBe(false);
       expect(readdirSync(out).sort()).toEqual(TABLE_NAMES.map((n) => `${n}.parquet`).sort());
-      // The tables lie beside traces without disturbing them.
+      // The tables are next to traces without disturbing them.
       const { code } = await whyslow(['diagnose', LOOP, out]);
       expect(code).toBe(0);
     }));
@@ -117,7 +117,7 @@ describe('whyslow export', () => {
       expect(readdirSync(folder)).toEqual(['rank0.json']);
     }));
 
-  it('that do not fit on the disk are an error in one line, and none is left', () =>
+  it('tables that do not fit on the disk are an error in one line, and none is left', () =>
     inFolder(async (folder) => {
       // Some tables fit, and are finished before another fails.
       const command = `ulimit -f 40; exec "${process.execPath}" "${root}bin/whyslow.js" export "${LOOP}" -o tables`;
@@ -127,7 +127,7 @@ describe('whyslow export', () => {
       expect(readdirSync(folder)).toEqual([]);
     }));
 
-  it('has the steps of facts, and says what they lack', () =>
+  it('an export of facts has their steps, and says what they lack', () =>
     inFolder(async (folder) => {
       await facts(LOOP, { folder: join(folder, 'facts') });
       const out = join(folder, 'tables');
@@ -168,7 +168,7 @@ describe('docs/tables.md', () => {
     expect(narrow(DOCUMENT)).toContain(narrow(columnsAsMarkdown()));
   });
 
-  it('has ten queries, each with an answer', () =>
+  it('docs/tables.md has ten queries, each with an answer', () =>
     inFolder(async (folder) => {
       expect(QUERIES).toHaveLength(10);
       const fault = { kind: 'data', ranks: [2], size: 0.3 } as const;

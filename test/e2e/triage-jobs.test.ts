@@ -89,7 +89,7 @@ describeWithTorch('whyslow triage on real jobs', () => {
     expect(report.evidence.join()).toMatch(/reads .*\/s/);
   });
 
-  it('tells loading on the training thread from a busy GPU, by what nvidia-smi says', () =>
+  it('triage distinguishes loading on the training thread from a busy GPU by nvidia-smi', () =>
     inFolder(async (folder) => {
       const pid = await training('loading');
       await fakeNvidiaSmi(folder, pid, DMON_ROWS.starving);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { root, whyslow } from '../helpers/cli.js';
 
-/** Recorded on an H200 by bench/triage-gpu.py, beside loops of the zoo (2026-11-16). */
+/** Recorded on an H200 by bench/triage-gpu.py, with zoo loops running (2026-11-16). */
 describe('whyslow triage of loops on a GPU', () => {
   it.each([
     ['data_cpu_w0', 'data', 'data-cpu'],

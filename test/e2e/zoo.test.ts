@@ -9,25 +9,25 @@ const FIXTURES = pathOf('fixtures');
 describe('the shipped zoo', async () => {
   const { truth, scores } = await scoreZoo(FIXTURES);
 
-  it('has a trace for every case in truth.json', () => {
+  it('the shipped zoo has a trace for every case in truth.json', () => {
     expect(scores.map((s) => s.name)).toEqual(truth.runs.map((r) => r.name));
     expect(scores.length).toBeGreaterThanOrEqual(15);
   });
 
-  it('is diagnosed well enough (the floors of zoo/scoreboard.ts)', () => {
+  it('the shipped zoo is diagnosed well enough (the floors of zoo/scoreboard.ts)', () => {
     expect(missedFloors(totalsOf(scores))).toEqual([]);
   });
 
-  it('gets no false promises', () => {
+  it('no false gain is predicted on the zoo', () => {
     expect(scores.flatMap((s) => s.falsePromises)).toEqual([]);
   });
 });
 
-describe('host-bound loops with clean truth', async () => {
+describe('host-bound loops with ground truth', async () => {
   const sets = await Promise.all(['clean/b', 'clean/new'].map((set) => scoreZoo(pathOf(set))));
   const totals = totalsOf(sets.flatMap((s) => s.scores));
 
-  it('have a corrected step within 20% of the measured one', () => {
+  it('host-bound loops with clean truth have a corrected step within 20% of the measured one', () => {
     expect(totals.step.of).toBeGreaterThanOrEqual(35);
     expect(share(totals.step)).toBeGreaterThanOrEqual(0.9);
   });
@@ -52,7 +52,7 @@ describe('loops that wait for the GPU', async () => {
     expect(score(name).fixes[0]).toBe(rule);
   });
 
-  it('are left alone once compiled', () => {
+  it('loops that wait for the GPU get no advice once compiled', () => {
     expect(score('llama_compiled').fixes).toEqual([]);
     expect(scores.flatMap((s) => s.falsePromises)).toEqual([]);
   });

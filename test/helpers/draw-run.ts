@@ -7,6 +7,7 @@ import { NO_EVIDENCE } from '../../src/diagnosis/run-evidence.js';
 import type { RunFacts } from '../../src/diagnosis/run-facts.js';
 import type { Bottleneck } from '../../src/diagnosis/verdict/bottleneck.js';
 import type { TimeByClass } from '../../src/facts/time-class.js';
+import { type Advice, advise, use } from '../../src/remedies/remedies.js';
 import { askRule } from '../../src/rules/kit/ask.js';
 import type { RankFinding, Rule, RuleResult } from '../../src/rules/kit/rule.js';
 import { analyzeTrace } from '../../src/traces/analyze-trace.js';
@@ -106,17 +107,27 @@ export interface Expected {
 }
 
 /** Checks that a rule finds exactly one thing and that the finding is complete. */
-export function fires(rule: Rule, view: RankView, expected: Expected, run?: Partial<RunFacts>): RankFinding {
+export function fires(rule: Rule, view: RankView, expected: Expected, run?: Partial<RunFacts>): Advised {
   const result = check(rule, view, run);
   if ('silent' in result) throw new Error(`${rule.info.id} is silent: ${result.silent}`);
   expect(result.findings.map((f) => f.id)).toEqual([expected.id]);
-  const [finding] = result.findings;
-  expectComplete(rule, finding!, expected);
-  return finding!;
+  const framework = run?.captured?.get(view.rank)?.loader?.framework;
+  const finding = withAdvice(rule, result.findings[0]!, framework);
+  expectComplete(finding, expected);
+  return finding;
 }
 
-function expectComplete(rule: Rule, finding: RankFinding, expected: Expected): void {
-  const { text, code } = finding.fix ?? rule.info.fix;
+/** A finding with what the report takes from its remedy, in the words of the captured framework. */
+export type Advised = RankFinding & Advice;
+
+export function withAdvice(rule: Rule, finding: RankFinding, framework?: string | null): Advised {
+  const advice = advise(finding.remedy ?? use(rule.info.remedy), framework);
+  const fix = { text: `${advice.fix.text}${finding.note ?? ''}`, code: advice.fix.code };
+  return { ...finding, ...advice, fix };
+}
+
+function expectComplete(finding: Advised, expected: Expected): void {
+  const { text, code } = finding.fix;
   expect(finding).toMatchObject({ id: expected.id, addresses: expected.addresses });
   expect([finding.title, text, code].every((t) => t.length > 5)).toBe(true);
   expect(code.split('\n').filter((line) => line.length > CODE_COLUMNS)).toEqual([]);

@@ -4,7 +4,7 @@ import type { RunFacts } from '../../src/diagnosis/run-facts.js';
 import { jobActivity } from '../../src/telemetry/processes/job-activity.js';
 import { type DrawnJob, drawJob } from '../../src/triage/testing.js';
 
-/** For tests of rules: a run of which only samples of /proc were taken, without manifests. */
+/** For tests of rules: a run with only /proc samples, without manifests. */
 export function sampledRun(
   job: DrawnJob,
   ranks: readonly number[] = [0],

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, it } from 'vitest';
 
-/** Recordings and results of other tools. They are too large for the project and lie beside it on some machines only. */
+/** Recordings and results of other tools. They are too large for the repository; only some machines have them, next to it. */
 export const SHARED = fileURLToPath(new URL('../../../shared', import.meta.url));
 
 declare module 'vitest' {

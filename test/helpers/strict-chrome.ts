@@ -33,7 +33,7 @@ export function readChrome(path: string): ChromeTrace {
 /**
  * What Perfetto would drop or complain about, one line each: events that lack a field, times below 0, ids of threads that are no
  * 32 bits, slices that overlap on a track without nesting, `B` without `E`, flows with one end, with two starts,
- * with a start that is not the first, or that lie in no slice.
+ * with a start that is not the first, or that are in no slice.
  */
 export function faultsOf({ events }: ChromeTrace): string[] {
   const faults: string[] = [];

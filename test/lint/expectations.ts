@@ -11,7 +11,7 @@ export interface Scored {
   readonly missed: readonly string[];
 }
 
-/** Expectations are comments, `# expect: T4, T6`, or lines in a file beside a JSON file, `7 T23`. */
+/** Expectations are comments, `# expect: T4, T6`, or lines in a file next to a JSON file, `7 T23`. */
 export function scoreFolder(folder: string): Scored[] {
   return readdirSync(folder)
     .filter((name) => /\.(?:py|json)$/.test(name))

@@ -82,7 +82,7 @@ const runs = (share: number) => ({
   numRuns: Math.ceil(Number(process.env.WHYSLOW_FUZZ ?? cases(20, 60)) * share),
 });
 
-describe('one file with hostile values beside a good one', () => {
+describe('one file with hostile values next to a good one', () => {
   it('a trace', async () => {
     await fc.assert(
       fc.asyncProperty(changes, async (all) => {

@@ -5,7 +5,7 @@ import { runTask } from '../../src/ingest/task.js';
 
 vi.mock('../../src/ingest/task.js', () => ({ runTask: vi.fn() }));
 
-it('a file that could not be opened beside others is read again alone', async () => {
+it('a file that could not be opened together with others is read again alone', async () => {
   const error = `cannot read b: ${describeSystemError({ code: 'EMFILE' })}`;
   const tried: string[] = [];
   vi.mocked(runTask).mockImplementation(async (path) => {

@@ -112,7 +112,7 @@ describe('four ranks, one of them 3 ms late, one with a clock that is 250 µs ah
 });
 
 describe('one rank that copies 256 MB per step at 5.4 GB/s', () => {
-  /** The copy, 10 ms of computing, and 2 ms of communication of which computing covers half. */
+  /** The copy, 10 ms of computing, and 2 ms of communication, half of it covered by computing. */
   const step = (copied: number) =>
     [
       `host 1  ProfilerStep#1 0-${copied + 11_100} | aten::copy_ 0-${copied} | cudaMemcpyAsync 10-${copied} #1

@@ -52,7 +52,7 @@ describe('the score of a case', () => {
     expect(scoreCase(TRUTH, report(10))).toMatchObject({ gain: false, inRange: null, overpromised: null });
   });
 
-  it('counts promises of fixes that bring nothing', () => {
+  it('a predicted gain of a fix that gains nothing counts as a false gain', () => {
     expect(scoreCase(TRUTH, report(10, ['T23', 2.5, 0.8])).falsePromises).toEqual(['T23 ×2.50']);
   });
 });
@@ -67,8 +67,8 @@ it('totals have the median width of ranges', () => {
 it('stated confidence is compared with what was right', () => {
   const scores = [scoreCase(TRUTH, report(10, ['T15', 2, 0.85], ['T23', 1.01, 0.4], ['T18', 1, 0.9]))];
   expect(confidenceTable(scores).split('\n')).toEqual([
-    'verdict 0.9–1.0: said 0.93, right 1 of 1',
-    'finding 0.8–0.9: said 0.85, right 1 of 1',
-    'finding 0.0–0.5: said 0.40, right 0 of 1',
+    'verdict 0.9–1.0: stated 0.93, right 1 of 1',
+    'finding 0.8–0.9: stated 0.85, right 1 of 1',
+    'finding 0.0–0.5: stated 0.40, right 0 of 1',
   ]);
 });

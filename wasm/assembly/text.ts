@@ -71,7 +71,7 @@ function longNestedEnd(p: usize, end: usize): usize {
     const escapes = v128.or(v128.or(i8x16.eq(v0, back), i8x16.eq(v1, back)), v128.or(i8x16.eq(v2, back), i8x16.eq(v3, back)));
     if (v128.any_true(escapes)) return nestedEndSlow(p, end, depth, inString != 0);
     let q = mask64(i8x16.eq(v0, quote), i8x16.eq(v1, quote), i8x16.eq(v2, quote), i8x16.eq(v3, quote));
-    // Prefix xor: bit i says whether byte i lies inside a string.
+    // Prefix xor: bit i says whether byte i is inside a string.
     q ^= q << 1; q ^= q << 2; q ^= q << 4; q ^= q << 8; q ^= q << 16; q ^= q << 32; q ^= inString;
     inString = <u64>(<i64>q >> 63);
     const w0 = v128.andnot(v0, fold), w1 = v128.andnot(v1, fold), w2 = v128.andnot(v2, fold), w3 = v128.andnot(v3, fold);

@@ -21,7 +21,7 @@ const OPEN = 3;
 
 export function Findings({ page, navigator }: FindingsProps) {
   const { findings, verdict } = page.report;
-  // The verdict has said what to do.
+  // The verdict already has what to do.
   if (findings.length === 0 && verdict.bottleneck !== 'unknown' && verdict.next.length > 0) return null;
   return (
     <section aria-labelledby="findings-title">

@@ -26,7 +26,7 @@ const DRAWN = 4;
 const inWhole = (unit: string) => (low: number, high: number) =>
   `${Math.round(low)} to ${Math.round(high)} ${unit}`;
 
-/** What nvidia-smi recorded beside the job. */
+/** What nvidia-smi recorded during the job. */
 export function Gpus({ page: { gpus, report, decisiveRank } }: { page: PageData }) {
   const late = new Set(report.stragglers.flatMap((s) => s.ranks));
   const isNamed = (g: GpuRow) => Number(late.has(g.rank) || g.rank === decisiveRank);

@@ -1,4 +1,4 @@
-/** Brings a part of the page into view. The URL's hash is taken: it holds the view. */
+/** Scrolls a part of the page into view. The URL's hash is taken: it holds the view. */
 export function showSection(id: string): void {
   const element = document.getElementById(id);
   if (!element) return;

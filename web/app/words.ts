@@ -1,7 +1,8 @@
 import type { TimeClass } from '../../src/facts/time-class.js';
 import type { Lever } from '../../src/page/what-if.js';
+import type { Cost, Risk } from '../../src/remedies/kit/remedy.js';
 import { CLASS_NAMES } from '../../src/render/step-time.js';
-import type { Cost, Finding, Risk } from '../../src/rules/kit/finding.js';
+import type { Finding } from '../../src/rules/kit/finding.js';
 
 /** One line for each class of time, for people who see the names for the first time. */
 const CLASS_MEANINGS: Readonly<Record<TimeClass, string>> = {

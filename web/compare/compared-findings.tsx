@@ -8,7 +8,7 @@ import { sentenceCase } from '../app/words.js';
 /** The scale reaches at least this speedup. */
 const LEAST_END = 1.05;
 
-/** What is gone, with what it was to bring and what it brought, and what is new. */
+/** Findings that are gone, with their predicted and measured gain, and new ones. */
 export function ComparedFindings({ report }: { readonly report: CompareReport }) {
   const { gone, new: fresh, predicted, together } = report.findings;
   if (gone.length + fresh.length === 0) return null;
@@ -59,7 +59,9 @@ export function ComparedFindings({ report }: { readonly report: CompareReport })
             <p>
               <Prose text={sentenceCase(finding.title)} /> <span class="facts">rule {finding.rule}</span>
             </p>
-            {finding.speedup && <Scale name="a fix would bring" speedup={finding.speedup} ends={ends} />}
+            {finding.speedup && (
+              <Scale name="predicted gain of a fix" speedup={finding.speedup} ends={ends} />
+            )}
           </li>
         ))}
       </ul>

@@ -25,7 +25,7 @@ describe('histogramOf', () => {
     expect(sum(shares[0]!)).toBeCloseTo(100 / 101, 9);
   });
 
-  it('has a width where all steps are equal, and takes a side without steps', () => {
+  it('the scale has a width when all steps are equal, and one side may have no steps', () => {
     const { from, to, shares } = histogramOf([[100, 100], []]);
     expect(to).toBeGreaterThan(from);
     expect(sum(shares[0]!)).toBe(1);

@@ -35,7 +35,7 @@ export interface Hover {
 
 /** Ranks that are shown together when a link adds one. */
 const MOST_RANKS = 8;
-/** After this long without a movement the view is told to others and arrows are asked for. */
+/** After this long without a movement the view is published and arrows are requested. */
 const SETTLED_MS = 160;
 /** A canvas narrower than this has short titles. CSS pixels. */
 const NARROW = 620;

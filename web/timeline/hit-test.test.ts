@@ -38,24 +38,24 @@ const hit = (time: number, row = 0, on = lane) =>
   hitTest(scene, tiles, GUTTER + time, TOP + row * 17 + 5, on);
 
 describe('what is under the pointer', () => {
-  it('is the slice of that row and time', () => {
+  it('the pointer is over the slice of that row and time', () => {
     expect(hit(15)).toMatchObject({ name: 'add', row: 0, start: 10, lines: ['10 ns'] });
     expect(hit(15, 1)).toMatchObject({ name: 'gemm', row: 1, count: 12 });
     expect(hit(15, 1)!.lines[0]).toContain('12 slices');
   });
 
-  it('is the nearest slice up to three pixels away', () => {
+  it('the pointer picks the nearest slice up to three pixels away', () => {
     expect(hit(38)).toMatchObject({ name: 'mul' });
     expect(hit(30)).toBeNull();
   });
 
-  it('is nothing over titles and between tracks', () => {
+  it('the pointer picks nothing over titles and between tracks', () => {
     expect(hit(-5)).toBeNull();
     expect(hitTest(scene, tiles, GUTTER + 15, TOP, null)).toBeNull();
     expect(hit(15, 0, { ...lane, kind: 'rank' })).toBeNull();
   });
 
-  it('is the value of a counter, whatever the row', () => {
+  it('the pointer over a counter picks its value, whatever the row', () => {
     const counter = { ...lane, info: { kind: 'counter', unit: 'W' } } as unknown as Lane;
     expect(hit(15, 0, counter)!.lines).toEqual(['0 W']);
   });

@@ -84,7 +84,7 @@ function luminance([r, g, b]: Rgb): number {
   return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
 }
 
-/** A neighbor in hue and lightness: names can be told apart, and the family stays. */
+/** A neighbor in hue and lightness: names can be distinguished, and the family stays. */
 function shaded(rgb: Rgb, shade: number): Rgb {
   const [h, s, l] = toHsl(rgb);
   const hue = h + ((shade % 4) - 1.5) * 14;

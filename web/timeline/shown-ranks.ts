@@ -6,7 +6,7 @@ import type { TimelineSource, TimelineTracks, TrackInfo } from './source.js';
 /** Ranks that are shown at first. */
 const FIRST_RANKS = 4;
 
-/** Which ranks are shown, and where their tracks lie. Keeps the lanes in the scene. */
+/** Which ranks are shown, and where their tracks are. Keeps the lanes in the scene. */
 export class ShownRanks {
   readonly tracks = signal<TimelineTracks | null>(null);
   readonly ranks = signal<readonly number[]>([]);
@@ -57,7 +57,7 @@ export class ShownRanks {
   }
 }
 
-/** Late ranks are what a reader looks for; beside them, one that is not. */
+/** Late ranks are what a reader looks for; next to them, one that is not late. */
 export function firstRanks({ ranks }: TimelineTracks): number[] {
   const late = ranks.filter((r) => r.late).slice(0, FIRST_RANKS - 1);
   const others = ranks.filter((r) => !late.includes(r)).slice(0, FIRST_RANKS - late.length);

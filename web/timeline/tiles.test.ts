@@ -135,7 +135,7 @@ describe('the store of tiles', () => {
 });
 
 describe('the level of a view', () => {
-  it('is the power of two just below the time of a pixel, or just above it where that is near', () => {
+  it('the level of a view is the power of two just below the time of a pixel, or just above it if that is near', () => {
     expect([1, 2, 3, 3.5, 1024].map(levelOf)).toEqual([0, 1, 1, 2, 10]);
   });
 });

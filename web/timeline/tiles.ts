@@ -8,7 +8,7 @@ const MOST_TILES = 6000;
 /** Tiles under way. A source may answer those of one rank and time together. */
 const MOST_REQUESTS = 120;
 const FALLBACKS = 10;
-/** Waits before a tile that failed is asked for again, in ms. After the last one the reader is told. */
+/** Waits before a tile that failed is asked for again, in ms. After the last one the page shows the failure. */
 const RETRY_AFTER = [500, 2_000, 8_000];
 /** A tile that failed for good may be asked for again after so long: servers and tunnels come back. */
 const FORGIVEN_AFTER = 30_000;

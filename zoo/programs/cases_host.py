@@ -32,7 +32,7 @@ def allocator(ctx: Context, emptied: bool) -> Loop:
 
 
 def collector(ctx: Context, collected: bool) -> Loop:
-    # A dataset's index kept as Python objects, all of which the collector has to walk.
+    # A dataset's index kept as Python objects, and the collector has to walk all of them.
     index = [{"id": i, "tags": [i]} for i in range(ctx.pick(60_000, 100))]
     pairs = zip(byte_pictures(ctx, 128, 224), itertools.cycle(index))
 

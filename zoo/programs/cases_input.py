@@ -66,7 +66,7 @@ class CopyAhead:
 
 
 def small_model(ctx: Context, batches: Iterator[Batch], *, non_blocking: bool, log_loss: bool) -> Loop:
-    """A small network on large pictures: the copy weighs as much as the computing."""
+    """A small network on large pictures: the copy takes as long as the computing."""
     torch.manual_seed(0)
     model = Cnn(16, 2).to(ctx.device, memory_format=torch.channels_last)
     update = torch.optim.SGD(model.parameters(), lr=0.01)

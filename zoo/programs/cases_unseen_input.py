@@ -131,7 +131,7 @@ def chemistry(ctx: Context, one_by_one: bool) -> Loop:
 
 
 def table(ctx: Context, dtype: type[np.floating[Any]]) -> Loop:
-    """A table read by NumPy, which makes doubles unless told otherwise; the model was made to match."""
+    """A table read by NumPy, which makes doubles by default; the model was made to match."""
     torch.manual_seed(0)
     rows, columns = ctx.pick(16_384, 8), ctx.pick(128, 8)
     numbers = np.random.default_rng(5).standard_normal((2, rows, columns + 1)).astype(dtype)

@@ -109,7 +109,7 @@ def policy_gradient(ctx: Context, act_on_device: bool) -> Loop:
 
 
 def recommender(ctx: Context, sparse: bool) -> Loop:
-    """Two gigabytes of embeddings, of which a batch touches one in forty."""
+    """Two gigabytes of embeddings; a batch touches one in forty."""
     torch.manual_seed(0)
     rows, slots, batch = ctx.pick(8_000_000, 100), ctx.pick(24, 4), ctx.pick(8192, 8)
     with torch.device(ctx.device):

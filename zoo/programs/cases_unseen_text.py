@@ -28,7 +28,7 @@ def llama(ctx: Context, width: int, layers: int, heads: int, vocabulary: int = V
 
 
 def ids(ctx: Context, batch: int, tokens: int, vocabulary: int = VOCABULARY) -> Iterator[Tensor]:
-    """Token ids that lie ready in pinned memory, as a memory-mapped corpus gives them."""
+    """Token ids that are ready in pinned memory, as a memory-mapped corpus gives them."""
     shape = (ctx.pick(batch, 2), ctx.pick(tokens, 16))
     return cycle([ctx.pinned(torch.randint(0, ctx.pick(vocabulary, 512), shape)) for _ in range(4)])
 
@@ -198,7 +198,7 @@ CASES = (
         rules=("T17",),
         fix="activation checkpointing off",
         twin="lora_plain",
-        note="a frozen base needs no weight gradients, so recomputing weighs more than in full training",
+        note="a frozen base needs no weight gradients, so recomputing costs relatively more than in full training",
         steps=8,
         active=3,
     ),
@@ -284,7 +284,7 @@ CASES = (
         lambda ctx: large_accumulation(ctx, compiled=True),
         "gpu",
         not_a_gain=("T9", "T13", "T14", "T18", "T23", "W3"),
-        note="twin of accumulation_large: what compiling brings where unfused-elementwise is silent; not recorded yet",
+        note="twin of accumulation_large: what compiling gains when unfused-elementwise is silent; not recorded yet",
         warm=2,
         steps=4,
         active=2,

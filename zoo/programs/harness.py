@@ -251,7 +251,7 @@ def compress(path: Path) -> Path:
 
 @contextmanager
 def telemetry(path: Path) -> Iterator[None]:
-    """nvidia-smi dmon beside what runs inside, in its own words."""
+    """nvidia-smi dmon during the block, as it prints it."""
     command = ["nvidia-smi", "dmon", "-s", "pucvmet", "-d", "1", "-c", "4"]
     with path.open("w") as target:
         monitor = subprocess.Popen(command, stdout=target, stderr=subprocess.STDOUT)

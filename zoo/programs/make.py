@@ -34,7 +34,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--only", help="comma-separated names of cases")
     parser.add_argument("--list", action="store_true", help="list the cases and stop")
     parser.add_argument("--smoke", action="store_true", help="tiny sizes on the CPU: do the programs run?")
-    parser.add_argument("--dmon", action="store_true", help="record nvidia-smi dmon beside each case (+3 s)")
+    parser.add_argument("--dmon", action="store_true", help="record nvidia-smi dmon during each case (+3 s)")
     parser.add_argument("--relabel", action="store_true", help="rewrite truth.json from its figures and the registry")
     parser.add_argument("--case-limit", type=int, default=120, metavar="S", help="seconds a case may take")
     arguments = parser.parse_args()
@@ -136,7 +136,7 @@ def main() -> None:
         sys.exit("no GPU here; --smoke runs the programs on the CPU with tiny sizes")
     device, sizes = ("cpu", "smoke") if arguments.smoke else ("cuda", arguments.sizes)
     if arguments.smoke:
-        # On shared cores, threads that spin for each other cost more than they bring.
+        # On shared cores, threads that spin for each other cost more than they gain.
         torch.set_num_threads(1)
         cases = [replace(case, warm=2, steps=2, active=1, profiler_warmup=2) for case in cases]
     # This process must not touch CUDA: its children could not.

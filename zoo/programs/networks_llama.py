@@ -25,7 +25,7 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 
 class LoraLinear(nn.Module):
-    """A frozen projection with a trained one of low rank beside it."""
+    """A frozen projection with a trained low-rank one next to it."""
 
     def __init__(self, base: nn.Linear, rank: int = 16, scale: float = 2.0) -> None:
         super().__init__()

@@ -43,7 +43,7 @@ class Recommender(nn.Module):
 
 
 class FusedRecommender(nn.Module):
-    """The same model with all tables in one, told apart by an offset: one lookup."""
+    """The same model with all tables in one, separated by an offset: one lookup."""
 
     offsets: Tensor
 

@@ -89,7 +89,7 @@ def measured(timing: Timing, attached_ms: float, busy: Busy, on_gpu: bool, files
 
 
 def measured_beside(around: list[float | None], speedups: list[float]) -> Record:
-    """What a process beside the recorded one measured, which was never profiled."""
+    """What a parallel process measured that was never profiled."""
     figures: Record = {}
     steps = [ms for ms in around if ms is not None]
     if len(steps) == 2:

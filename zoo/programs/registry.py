@@ -50,7 +50,7 @@ class Case:
     """The case with the fix applied."""
     note: str = ""
     also_acceptable: tuple[Bottleneck, ...] = ()
-    """Answers that are not wrong, where the evidence in the trace cannot tell them apart."""
+    """Answers that are not wrong, if the evidence in the trace does not distinguish them."""
     settings: Settings = Settings()
     warm: int = 6
     steps: int = 20

@@ -37,7 +37,7 @@ PRODUCTS = 6  # of 2.7 ms each
 
 @dataclass(frozen=True)
 class Case:
-    """`late` in every step unless said otherwise, because of `cause`; what the fault does before the forward pass."""
+    """`late` in every step by default, because of `cause`; what the fault does before the forward pass."""
 
     late: tuple[int, ...]
     cause: str | None

@@ -1,5 +1,5 @@
 """
-Runs of four ranks of which one is late, where computing and links are sleeps: it is known what hides a delay, and two
+Runs of four ranks, one of them late, in which computing and links are sleeps: it is known what hides a delay, and two
 cores are enough. Each job is timed with and without its fault, in turns, and logged with it.
 
     torchrun --nproc-per-node 4 zoo/sleeping-ranks/make.py OUT [CASE …]

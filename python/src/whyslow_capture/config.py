@@ -123,7 +123,7 @@ def load_config(
     _complete_schedule(trace)
     rest = {name: value for name, value in plain.items() if "." not in name}
     if "record_every_n_steps" in settings and settings.get("spread_steps", NOT_GIVEN).source == "defaults":
-        del rest["spread_steps"]  # the user has said which steps to record
+        del rest["spread_steps"]  # the user chose which steps to record
     return CaptureConfig(**rest, trace=TraceConfig(**trace))
 
 

@@ -6,16 +6,10 @@ import sys
 from types import CodeType, FunctionType
 from typing import Any
 
+from .remedies import LOOPS
+
 # Packages whose iterable datasets give each worker its own part.
 SPLIT_BY_WORKER = ("datasets", "webdataset", "torchdata", "streaming", "litdata", "keras")
-# Modules that ask loaders for batches, and the framework whose settings the user would change.
-LOOPS = (
-    ("transformers.trainer", "transformers"),
-    ("lightning.", "lightning"),
-    ("pytorch_lightning", "lightning"),
-    ("skorch.", "skorch"),
-    ("ultralytics.", "ultralytics"),
-)
 MAX_FRAMES = 48
 MAX_DEPTH = 4
 
@@ -85,13 +79,16 @@ def _framework(dataset: Any) -> str | None:
     """Whose training loop this is, from the calls that led here. Keras makes a loader of its own around PyDatasets."""
     if type(dataset).__module__.startswith("keras."):
         return "keras"
-    frame: Any = sys._getframe(1)
-    for _ in range(MAX_FRAMES):
-        if frame is None:
-            return None
-        module = str(frame.f_globals.get("__name__", ""))
-        for prefix, framework in LOOPS:
-            if module.startswith(prefix):
-                return framework
+    return framework_of(sys._getframe(1), MAX_FRAMES)
+
+
+def framework_of(frame: Any, frames: int) -> str | None:
+    """The first framework of the list that made one of these calls: transformers, not the Accelerate that it uses."""
+    modules = set()
+    while frame is not None and len(modules) < frames:
+        modules.add(str(frame.f_globals.get("__name__", "")))
         frame = frame.f_back
+    for prefix, framework in LOOPS:
+        if any(module.startswith(prefix) for module in modules):
+            return framework
     return None

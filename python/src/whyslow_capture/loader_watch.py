@@ -1,4 +1,4 @@
-"""What a trace cannot tell about a DataLoader: its settings, how many batches were ready, and what its workers do."""
+"""What a trace does not show about a DataLoader: its settings, how many batches were ready, and what its workers do."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _share(part: int, whole: int) -> float:
 
 def batches_ready(iterator: Any) -> int | None:
     """
-    Batches that workers have finished. None without workers, and where this version of torch does not tell. Batches
+    Batches that workers have finished. None without workers, or if this torch version does not show it. Batches
     that came out of order wait in `_task_info`, which has their data as a second element.
     """
     tasks = getattr(iterator, "_task_info", None)

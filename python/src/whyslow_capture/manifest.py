@@ -37,7 +37,7 @@ def keep_anchor(anchors: list[Anchor], new: Anchor) -> None:
 
 
 def short_command() -> str:
-    """Tells apart the trainings that one script starts. The header of a log has little room."""
+    """Distinguishes the trainings that one script starts. The header of a log has little room."""
     return " ".join([os.path.basename(sys.argv[0]), *sys.argv[1:]])[:120] if sys.argv else ""
 
 

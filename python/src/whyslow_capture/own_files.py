@@ -156,7 +156,7 @@ def _parse_int(digits: str) -> int:
 
 def partial_path(path: Path, suffix: str = "") -> Path:
     """
-    A hidden file beside `path`, to be renamed once it is complete. Host and process id show whether its process still
+    A hidden file next to `path`, to be renamed once it is complete. Host and process id show whether its process still
     runs. The rest is random, so nobody can plant a link under that name.
     """
     return path.with_name(f".{path.name}.partial-{socket.gethostname()}-{os.getpid()}-x{secrets.token_hex(8)}{suffix}")

@@ -39,7 +39,7 @@ def local_rank() -> int | None:
 
 
 def local_world_size() -> int | None:
-    """How many ranks the launcher started on this node. None where it does not say."""
+    """How many ranks the launcher started on this node. None if unknown."""
     return _first_int(("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"))
 
 

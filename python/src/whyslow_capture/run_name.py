@@ -17,7 +17,7 @@ from .own_files import OwnFile, create, partial_path, read_json
 _named: Counter[str] = Counter()
 # By process id, so that a forked child gets its own.
 _tokens: dict[int, str] = {}
-# Between a run's name and what tells it from another of that name. Not allowed in names that the user chooses.
+# Between a run's name and what distinguishes it from another of that name. Not allowed in names that the user chooses.
 CHANGED = "+"
 
 

@@ -23,14 +23,14 @@ from types import FrameType
 SHORTEST_PAUSE_S = 0.05
 # Part of the overhead limit that may be spent here.
 SHARE_OF_BUDGET = 0.2
-# The first looks come more often, so that a run of some seconds has enough of them: 10 ms in all.
+# The first looks come more often, so that a run of a few seconds has enough of them: 10 ms in all.
 FIRST_LOOKS = 60
 FIRST_FASTER = 3
 # What one look costs the training thread beyond the look itself: two changes of thread.
 SWITCHES_S = 100e-6
 # Deeper stacks are cut; the user's line is rarely further from the leaf.
 MAX_DEPTH = 200
-# Lines and their calls that are told apart. Generated code may have any number.
+# Lines and their calls that are counted separately. Generated code may have any number.
 MAX_KEYS = 4096
 MAX_LINES = 20
 MAX_CALLS = 3

@@ -9,8 +9,8 @@ import { pythonPart } from '../../launch/environment.js';
 import { asTyped, defaultOut, prepareOut, releaseOut, timeLabel } from '../../launch/out-directory.js';
 import { newRunId } from '../../launch/run-id.js';
 import { toolInfo } from '../../library/vocabulary.js';
+import { TRIALS } from '../../remedies/remedies.js';
 import { renderJson } from '../../render/json.js';
-import { FIXES } from '../../trial/fixes.js';
 import { appendPairs, historyFile, pairsOf, readPairs, trackRecord } from '../../trial/history.js';
 import type { Foretold, PlannedFix } from '../../trial/plan.js';
 import { NOT_REDIRECTED, PRECAUTIONS, reachesOf } from '../../trial/precautions.js';
@@ -112,7 +112,7 @@ function refuseElsewhere(words: readonly string[]): void {
 async function list(context: CommandContext): Promise<void> {
   const { renderFixes } = await import('../../render/terminal/try.js');
   const { color, columns } = context.stdout;
-  context.stdout.write(renderFixes(FIXES, { color, columns }));
+  context.stdout.write(renderFixes(TRIALS, { color, columns }));
 }
 
 async function findingsOf(path: string): Promise<readonly Foretold[]> {

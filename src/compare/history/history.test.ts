@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Random } from '../step-times/random.js';
 import { drawnRun, steady } from '../testing.js';
-import { lastChange } from './change-point.js';
-import { compareWithHistory } from './compare-history.js';
+import { compareWithHistory, lastChange } from './compare-history.js';
 import { entriesOf, lineOf } from './entry.js';
 
 const day = (i: number) => `2026-11-${String(i + 1).padStart(2, '0')}T10:00:00.000Z`;

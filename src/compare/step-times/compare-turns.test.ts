@@ -28,13 +28,13 @@ describe('compareTurns', () => {
     expect(found.get('B')!.speedup.likely).toBeCloseTo(1, 1);
   });
 
-  it('is not fooled by a drift that a plain comparison would take for a gain', () => {
+  it('compareTurns is not fooled by a drift that a plain comparison would take for a gain', () => {
     const found = compareTurns(turns([null, 'A', null, 'A', null], {}, 0.05));
     expect(found.get('A')!.verdict).toBe('cannot-tell');
     expect(found.get('A')!.speedup.likely).toBeCloseTo(1, 1);
   });
 
-  it('has no answer without turns as it is', () => {
+  it('compareTurns has no answer without turns of the unchanged job', () => {
     expect(compareTurns(turns(['A', 'B'], {}, 0)).size).toBe(0);
     expect(compareTurns([]).size).toBe(0);
   });

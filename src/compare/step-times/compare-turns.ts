@@ -3,9 +3,8 @@ import { mean } from '../../base/statistics.js';
 import { type CompareOptions, conclude, DEFAULT_LEVEL, meanDraws, SEED } from './compare-step-times.js';
 import { Random } from './random.js';
 import { DRAWS, drawRuns } from './run-draws.js';
-import type { RunSteps } from './run-steps.js';
 import { drawAgain, spreadOf } from './spread.js';
-import type { StepComparison } from './step-comparison.js';
+import type { RunSteps, StepComparison } from './step-comparison.js';
 
 /** One turn of a job that runs in turns: as it is, A, as it is, B, … */
 export interface Turn {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { correlationOf } from './correlation.js';
-import { driftsOf, NO_WAVES, wavesOf } from './drift.js';
 import { Random } from './random.js';
+import { driftsOf, NO_WAVES, wavesOf } from './run-draws.js';
 
 const STEPS = 200;
 const PAIRS = 300;
@@ -35,7 +35,7 @@ describe('driftsOf', () => {
     expect(mean).toBeLessThan(0.03);
   });
 
-  it('has nothing to say of runs with few or equal steps', () => {
+  it('driftsOf finds nothing in runs with few or equal steps', () => {
     expect(wavesOf([1, 2, 3], 1)).toBe(NO_WAVES);
     expect(wavesOf(new Float64Array(50).fill(100), 0)).toBe(NO_WAVES);
     expect(driftsOf([NO_WAVES, NO_WAVES])).toEqual([0, 0]);

@@ -1,5 +1,5 @@
 import { largest, median, robustDeviation } from '../../base/statistics.js';
-import type { RunSteps } from './run-steps.js';
+import type { RunSteps } from './step-comparison.js';
 
 /** A pause takes this many times the usual step, and lies this many deviations off. */
 const FAR = 1.5;

@@ -1,6 +1,12 @@
-import type { CheckResult, Grade, Health, HealthProblem, Severity } from '../../base/check.js';
+import {
+  type CheckResult,
+  type Grade,
+  type Health,
+  type HealthProblem,
+  inputProblem,
+  type Severity,
+} from '../../base/check.js';
 import type { Problem } from '../../base/problem.js';
-import { inputProblem } from '../../base/severity.js';
 import { missingRanks, type RankWindow, type SeenRanks, startSkew } from './run-checks.js';
 
 const WEIGHT: Readonly<Record<Severity, number>> = { note: 0, warning: 1, severe: 2 };

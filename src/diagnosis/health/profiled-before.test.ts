@@ -1,18 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import type { RankInput, RunInput } from '../../ingest/input.js';
+import type { RunInput } from '../../ingest/input.js';
 import type { RankedInput } from '../../ingest/ranks.js';
 import type { RecordedWindow } from '../../model/manifest.js';
 import { profiledBefore } from './profiled-before.js';
 
-const trace = (wasAttached: boolean | null, hasEarlierWindow = false, gpuWork = 5): RankedInput => ({
-  rank: 0,
-  rankSource: 'file',
-  hasEarlierWindow,
-  member: {
+const trace = (wasAttached: boolean | null, hasEarlierWindow = false, gpuWork = 5): RankedInput =>
+  ({
+    rank: 0,
+    rankSource: 'file',
+    hasEarlierWindow,
     of: 'trace',
     summary: { gpuWork, steps: [{ index: 117 }], process: { pid: '1', wasAttached } },
-  } as unknown as RankInput,
-});
+  }) as unknown as RankedInput;
 const capture = (...windows: readonly RecordedWindow[]): RunInput =>
   ({
     of: 'run',

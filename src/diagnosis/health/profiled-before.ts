@@ -35,14 +35,14 @@ const STAYS_ATTACHED = found(
     'TEARDOWN_CUPTI=1 in its environment prevents that from CUDA 12.6 on',
 );
 
-function wasAttached({ member, hasEarlierWindow }: RankedInput, manifest: RankManifest | null): boolean {
-  const summary = traceSummaryOf(member);
+function wasAttached(input: RankedInput, manifest: RankManifest | null): boolean {
+  const summary = traceSummaryOf(input);
   if (!summary || summary.gpuWork === 0) return false;
   const first = summary.steps[0]?.index ?? Number.POSITIVE_INFINITY;
   const earlier = (manifest?.windows ?? []).filter((w) => w.firstStep < first);
   // Capture knows. Otherwise the trace or the other files tell.
   if (earlier.length > 0) return earlier.at(-1)!.detached === false;
-  return summary.process.wasAttached ?? hasEarlierWindow;
+  return summary.process.wasAttached ?? input.hasEarlierWindow;
 }
 
 function isSlower({ windows }: RankManifest): readonly CheckResult[] {

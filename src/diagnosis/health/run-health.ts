@@ -73,13 +73,14 @@ export function healthOf(
   runProblems: readonly Problem[],
   notes: readonly { readonly rank: number; readonly problems: readonly CheckResult[] }[] = [],
 ): Health {
-  const checks = members.map(({ member, rank }) => ({ rank, problems: member.checks }));
+  const checks = members.map(({ rank, checks }) => ({ rank, problems: checks }));
   const seen = { ranks: members.map((m) => m.rank), worldSize };
   return summarizeHealth([...checks, ...notes], runProblems, members.flatMap(windowOf), seen);
 }
 
 /** When a trace was recorded. Empty for other files. */
-function windowOf({ member, rank }: RankedInput): RankWindow[] {
-  const summary = traceSummaryOf(member);
-  return summary ? [{ group: String(member.hints.step ?? ''), rank, ...summary.window }] : [];
+function windowOf(input: RankedInput): RankWindow[] {
+  const { rank, hints } = input;
+  const summary = traceSummaryOf(input);
+  return summary ? [{ group: String(hints.step ?? ''), rank, ...summary.window }] : [];
 }

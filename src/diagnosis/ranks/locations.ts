@@ -68,8 +68,9 @@ function seenRanks(members: readonly RankedInput[], capture: CaptureInfo): RankS
   const none = { host: null, worldSize: null, coordinatesInName: null, device: null };
   for (const rank of capture.ranks.keys()) byRank.set(rank, { rank, ...none });
   // The first file that says something counts. Traces come first: of a log only the file name helps.
-  const inOrder = members.toSorted((a, b) => Number(isTraceInput(b.member)) - Number(isTraceInput(a.member)));
-  for (const { member, rank } of inOrder) {
+  const inOrder = members.toSorted((a, b) => Number(isTraceInput(b)) - Number(isTraceInput(a)));
+  for (const member of inOrder) {
+    const { rank } = member;
     const known = byRank.get(rank) ?? { rank, ...none };
     const summary = traceSummaryOf(member);
     byRank.set(rank, {

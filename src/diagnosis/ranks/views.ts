@@ -1,7 +1,6 @@
 import { messageOf } from '../../base/input-error.js';
 import { ProblemLog } from '../../base/problem.js';
-import { groupChecks } from '../../facts/group-checks.js';
-import type { RankCollectives } from '../../facts/rank-collectives.js';
+import { groupChecks, type RankCollectives } from '../../facts/rank-collectives.js';
 import type { StepRange } from '../../facts/step-facts.js';
 import { logOf, traceFactsOf } from '../../ingest/input.js';
 import type { RankedInput } from '../../ingest/ranks.js';
@@ -34,7 +33,7 @@ export function viewsOf(
   steps: StepRange | null,
   failures = new ProblemLog(),
 ): RankView[] {
-  const withTrace = new Set(members.filter((m) => traceFactsOf(m.member)).map((m) => m.rank));
+  const withTrace = new Set(members.filter((m) => traceFactsOf(m)).map((m) => m.rank));
   const logs = members.flatMap((m) => logsOf(m, withTrace.has(m.rank) ? null : steps, failures));
   const facts = logs.flatMap((l) => l.facts);
   const newest = [...new Map(facts.map((f) => [f.rank, f])).values()];
@@ -42,8 +41,9 @@ export function viewsOf(
   const logged = new Map(
     newest.map((f, i) => [f.rank, viewLog(f.rank, logFactsOf(f, collectives[i]!), f)] as const),
   );
-  const traced = members.flatMap(({ member, rank }) => {
-    const trace = traceFactsOf(member);
+  const traced = members.flatMap((input) => {
+    const { rank } = input;
+    const trace = traceFactsOf(input);
     if (!trace) return [];
     const unprofiled = unprofiledLog(facts, rank, trace.time.idle_data);
     return [viewTrace(rank, trace, unprofiled, logged.get(rank) ?? null)];
@@ -54,8 +54,9 @@ export function viewsOf(
     .sort((a, b) => a.rank - b.rank);
 }
 
-function logsOf({ member, rank }: RankedInput, steps: StepRange | null, failures: ProblemLog): LogFile[] {
-  const whole = logOf(member);
+function logsOf(input: RankedInput, steps: StepRange | null, failures: ProblemLog): LogFile[] {
+  const { rank, path } = input;
+  const whole = logOf(input);
   if (!whole) return [];
   try {
     const representative = steps === null ? withoutDenseHead(inOneUnit(whole)) : whole;
@@ -67,7 +68,7 @@ function logsOf({ member, rank }: RankedInput, steps: StepRange | null, failures
     }));
     return [{ rank, runs: log.runs, facts }];
   } catch (error) {
-    const message = `the analysis of ${member.path} failed: ${messageOf(error)}`;
+    const message = `the analysis of ${path} failed: ${messageOf(error)}`;
     failures.add('analysis-failed', { message, consequence: 'please report it; this file is left out' });
     return [];
   }

@@ -9,8 +9,8 @@ import { mainSentence } from './sentence.js';
 import { sharesOf, type VerdictClass } from './shares.js';
 
 /** Ends the cause of a verdict that names a phase of the job; its finding has the same id. */
-const SUFFIX = '-time';
-export const jobCause = (phase: string): string => `${phase}${SUFFIX}`;
+const SUFFIX = '-time' as const;
+export const jobCause = <Phase extends string>(phase: Phase) => `${phase}${SUFFIX}` as const;
 export const isJobCause = (cause: string): boolean => cause.endsWith(SUFFIX);
 
 /** Wall time was measured, not estimated. Phases that were sampled are a little less certain. */

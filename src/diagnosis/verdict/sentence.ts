@@ -1,5 +1,5 @@
 import { formatCount, formatWholePercent, type Share, share as shareOf } from '../../base/units.js';
-import { PROFILER_LEFT_ON } from '../../facts/note-codes.js';
+import { PROFILER_LEFT_ON } from '../../facts/step-facts.js';
 import { betweenSteps } from '../../facts/step-time.js';
 import type { RankView } from '../ranks/rank-view.js';
 import type { Decision } from './decide.js';

@@ -1,3 +1,4 @@
+import { inOneLine, use } from '../../remedies/remedies.js';
 import type { Check, Fault } from '../kit/finding.js';
 import { type Assignment, type FunctionBlock, functionAround } from '../python/script.js';
 import type { Training } from '../training/training.js';
@@ -69,7 +70,7 @@ function fault(scores: Assignment): Fault {
     at: scores.span,
     message:
       'Attention written out by hand: the matrix of all pairs of tokens goes through memory several times.',
-    fix: 'torch.nn.functional.scaled_dot_product_attention(q, k, v, …), with 16-bit inputs.',
+    fix: inOneLine(use('fused-attention')),
   };
 }
 
@@ -102,7 +103,7 @@ function eagerModels({ script, values }: Training): Fault[] {
       at: call.keywords.get('attn_implementation')!,
       message:
         'attn_implementation="eager": the matrix of all pairs of tokens goes through memory several times.',
-      fix: 'attn_implementation="sdpa" or "flash_attention_2".',
+      fix: inOneLine(use('fused-attention'), 'transformers'),
     }));
 }
 
@@ -117,6 +118,6 @@ function mathBackend({ calls, text, regions }: Training): Fault[] {
       id: 'unfused-attention',
       at: call.node,
       message: 'Attention is limited to the math backend: no fused kernel can be used.',
-      fix: 'Allow SDPBackend.FLASH_ATTENTION and EFFICIENT_ATTENTION, or leave the choice to torch.',
+      fix: inOneLine(use('fused-attention')),
     }));
 }

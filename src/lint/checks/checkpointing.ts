@@ -1,10 +1,10 @@
+import { inOneLine, use } from '../../remedies/remedies.js';
 import type { Check, Fault } from '../kit/finding.js';
 import { loopAround } from '../python/script.js';
 import type { Training } from '../training/training.js';
 
 const CHECKPOINT = /^torch\.utils\.checkpoint\.checkpoint$/;
-const ADVICE =
-  'If memory allows, checkpoint fewer blocks or none; use the memory for a larger batch only if that is faster.';
+const ADVICE = inOneLine(use('keep-activations'));
 
 /** Activation checkpointing of every block, without a switch to turn it off. */
 export const checkCheckpointing: Check = (training) => [...everyBlock(training), ...enabled(training)];

@@ -1,4 +1,5 @@
 import { groupBy } from '../../base/group-by.js';
+import { inOneLine, use } from '../../remedies/remedies.js';
 import type { Check, Fault } from '../kit/finding.js';
 import { around, type Call, functionAround } from '../python/script.js';
 import type { Training } from '../training/training.js';
@@ -33,7 +34,7 @@ function ofGradients(training: Training): Fault[] {
       at: call.node,
       message:
         'One collective per parameter, after the backward pass: each pays the full latency and none overlaps.',
-      fix: 'Use DistributedDataParallel: it sends gradients in buckets while the backward pass runs.',
+      fix: inOneLine(use('bucketed-gradients')),
     }));
 }
 
@@ -54,7 +55,7 @@ function ofScalars(training: Training): Fault[] {
       id: 'scalar-collectives',
       at: group[0]!.node,
       message: `${group.length} collectives of single values in every step: each pays the full latency.`,
-      fix: 'torch.stack the values, send them in one collective, and read them with one .tolist() every N steps.',
+      fix: inOneLine(use('one-collective')),
     }));
 }
 
@@ -83,7 +84,7 @@ function ofLogs(training: Training): Fault[] {
       id: 'scalar-collectives',
       at: logs[0]!.node,
       message: `${logs.length} values logged with sync_dist=True in every step: one collective each.`,
-      fix: 'Log with on_step=False, on_epoch=True, or without sync_dist.',
+      fix: inOneLine(use('one-collective'), 'lightning'),
     },
   ];
 }

@@ -1,3 +1,4 @@
+import { inOneLine, use } from '../../remedies/remedies.js';
 import type { Check, Fault } from '../kit/finding.js';
 import { isInside, loopAround } from '../python/script.js';
 import type { Training } from '../training/training.js';
@@ -30,7 +31,7 @@ function inTheLoop(training: Training): Fault[] {
       at: call.node,
       message:
         'torch.compile inside the loop: each call makes a new compiled function, which starts without what was compiled before.',
-      fix: 'Compile once before the loop.',
+      fix: inOneLine(use('compile-once')),
     }));
 }
 
@@ -48,7 +49,7 @@ function newShapes({ calls, values, mentions }: Training): Fault[] {
         id: 'recompiles',
         at: call.node,
         message: `${why} for every new shape, and batches are padded to their longest sample.`,
-        fix: 'Pad to a few fixed lengths (pad_to_multiple_of), or compile with dynamic=True and the default mode.',
+        fix: inOneLine(use('few-shapes')),
       },
     ];
   });
@@ -62,6 +63,6 @@ function withoutCompiler({ calls, values, regions }: Training): Fault[] {
       id: 'launch-bound',
       at: call.node,
       message: `backend="${values.of(call.keywords.get('backend'))}" traces the model but compiles nothing: it is for debugging.`,
-      fix: 'Leave the backend out.',
+      fix: inOneLine(use('compile')),
     }));
 }

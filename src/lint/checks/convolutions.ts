@@ -1,3 +1,4 @@
+import { inOneLine, use } from '../../remedies/remedies.js';
 import type { Check, Fault } from '../kit/finding.js';
 import type { Training } from '../training/training.js';
 import { RAGGED } from './compiling.js';
@@ -28,7 +29,7 @@ function layout(training: Training): Fault[] {
       at,
       message:
         'Convolutions under autocast in the default layout: cuDNN transposes around them to use the Tensor Cores.',
-      fix: 'model.to(memory_format=torch.channels_last), and the same for the pictures (channels_last_3d for 3-d convolutions).',
+      fix: inOneLine(use('channels-last')),
     },
   ];
 }
@@ -71,6 +72,6 @@ function autotuning({ values, mentions }: Training): Fault[] {
       at: assignment.span,
       message:
         'cudnn.benchmark=True with inputs of changing size: cuDNN tries its algorithms again for every new size.',
-      fix: 'Leave it off, or resize or pad to a few fixed sizes.',
+      fix: inOneLine(use('cudnn-benchmark-off')),
     }));
 }

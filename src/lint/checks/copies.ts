@@ -1,4 +1,5 @@
 import type { SyntaxNode } from '@lezer/common';
+import { inOneLine, use } from '../../remedies/remedies.js';
 import type { Check, Fault } from '../kit/finding.js';
 import { around, type Call, functionAround, goesThrough } from '../python/script.js';
 import type { Training } from '../training/training.js';
@@ -72,11 +73,7 @@ function unpinned(training: Training, copies: readonly Call[]): Fault[] {
       message: nonBlocking
         ? `DataLoader without pin_memory: non_blocking=True in line ${line} has no effect from pageable memory.`
         : 'DataLoader without pin_memory: batches are copied to the GPU from pageable memory, and the host waits for each copy.',
-      fix: movesItself
-        ? 'pin_memory=True'
-        : nonBlocking
-          ? 'pin_memory=True'
-          : 'pin_memory=True in the DataLoader, and batch.to(device, non_blocking=True) in the loop.',
+      fix: inOneLine(use('pinned-copies', { copied: movesItself || nonBlocking !== undefined })),
     }));
 }
 
@@ -97,9 +94,6 @@ function blocking(training: Training, copies: readonly Call[]): Fault[] {
       id: 'pageable-copies',
       at: copy.node,
       message: 'The batch is in pinned memory, but the copy blocks: the host waits for it in every step.',
-      fix:
-        copy.method === 'cuda'
-          ? '.cuda(non_blocking=True)'
-          : '.to(device, non_blocking=True), for every tensor of the batch.',
+      fix: inOneLine(use('pinned-copies', { pinned: true })),
     }));
 }

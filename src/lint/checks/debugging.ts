@@ -1,3 +1,4 @@
+import { inOneLine, use } from '../../remedies/remedies.js';
 import type { Check, Fault } from '../kit/finding.js';
 import { type Block, type Call, functionAround, isInside } from '../python/script.js';
 import type { Training } from '../training/training.js';
@@ -28,7 +29,7 @@ function anomaly({ calls, values, regions }: Training): Fault[] {
       at: call.node,
       message:
         'Anomaly detection is on: every backward operator is checked for NaN, and the host waits for each check.',
-      fix: 'Remove it, or turn it on by an option only when a NaN is hunted.',
+      fix: inOneLine(use('anomaly-off')),
     }));
 }
 
@@ -54,7 +55,7 @@ function blockingLaunches({ values, regions, script, text }: Training): Fault[] 
     id: 'anomaly-detection',
     at: a.span,
     message: `${text(a.span)}: the host waits for every kernel.`,
-    fix: 'Remove it once the error is found.',
+    fix: inOneLine(use('async-launches')),
   }));
 }
 
@@ -74,7 +75,7 @@ function profilers(training: Training): Fault[] {
       at: call.node,
       message:
         'A profiler without a schedule around the training loop records every step: steps take longer and memory grows.',
-      fix: 'Give it schedule=torch.profiler.schedule(wait=…, warmup=…, active=3, repeat=1), or remove it.',
+      fix: inOneLine(use('profile-once')),
     }));
 }
 

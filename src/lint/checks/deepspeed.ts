@@ -1,4 +1,5 @@
 import type { SyntaxNode } from '@lezer/common';
+import { inOneLine, use } from '../../remedies/remedies.js';
 import type { Check, Fault } from '../kit/finding.js';
 import { entriesOf } from '../python/nodes.js';
 import type { Constant } from '../python/values.js';
@@ -56,7 +57,7 @@ function precision(settings: Settings): Fault[] {
       id: 'not-sixteen-bit',
       at: { from: settings.root.from, to: settings.root.from + 1 },
       message: 'Neither bf16 nor fp16 is enabled: DeepSpeed trains in fp32.',
-      fix: '"bf16": {"enabled": true}',
+      fix: inOneLine(use('bf16-autocast'), 'deepspeed'),
     },
   ];
 }
@@ -74,7 +75,7 @@ function overlap(settings: Settings): Fault[] {
       id: 'exposed-collectives',
       at: overlapping ?? { from: zero.from, to: zero.from + 1 },
       message: 'overlap_comm is off: gradients are reduced after the backward pass instead of during it.',
-      fix: '"overlap_comm": true',
+      fix: inOneLine(use('overlap-collectives'), 'deepspeed'),
     });
   const prefetch = settings.node('zero_optimization', 'stage3_prefetch_bucket_size');
   if (prefetch && settings.value('zero_optimization', 'stage3_prefetch_bucket_size') === 0)
@@ -82,7 +83,7 @@ function overlap(settings: Settings): Fault[] {
       id: 'no-prefetch',
       at: prefetch,
       message: 'stage3_prefetch_bucket_size is 0: parameters are gathered only when they are needed.',
-      fix: 'Remove it: the default prefetches.',
+      fix: inOneLine(use('fsdp-prefetch'), 'deepspeed'),
     });
   return found;
 }
@@ -96,7 +97,7 @@ function measuring(settings: Settings): Fault[] {
       at: timers,
       message:
         'wall_clock_breakdown is on: its timers make the host wait for the GPU several times per step.',
-      fix: '"wall_clock_breakdown": false',
+      fix: inOneLine(use('late-reads'), 'deepspeed'),
     });
   for (const name of ['flops_profiler', 'comms_logger']) {
     const enabled = settings.node(name, 'enabled');
@@ -119,7 +120,7 @@ function optimizer(settings: Settings): Fault[] {
       id: 'unfused-optimizer',
       at: torch,
       message: 'torch_adam replaces DeepSpeed’s fused Adam by the one of torch.',
-      fix: 'Remove "torch_adam".',
+      fix: inOneLine(use('fused-optimizer'), 'deepspeed'),
     },
   ];
 }

@@ -1,3 +1,4 @@
+import { inOneLine, use } from '../../remedies/remedies.js';
 import type { Check, Fault } from '../kit/finding.js';
 import { loopAround } from '../python/script.js';
 import type { Training } from '../training/training.js';
@@ -24,7 +25,7 @@ function unusedParameters({ script, values }: Training): Fault[] {
       at: call.keywords.get('find_unused_parameters')!,
       message:
         'find_unused_parameters=True: DDP walks the whole autograd graph in every step before the backward pass.',
-      fix: 'Turn it off if all parameters get a gradient; otherwise static_graph=True, if the same ones are unused each step.',
+      fix: inOneLine(use('ddp-static-graph')),
     }));
 }
 
@@ -41,7 +42,7 @@ function bucketViews({ calls, values, mentions }: Training): Fault[] {
       at: call.node,
       message:
         'DDP without gradient_as_bucket_view: all gradients are copied into the buckets and take their memory twice.',
-      fix: 'gradient_as_bucket_view=True',
+      fix: inOneLine(use('ddp-bucket-view')),
     }));
 }
 
@@ -56,7 +57,7 @@ function prefetch({ calls, values, text }: Training): Fault[] {
         at: given,
         message:
           'FSDP without backward prefetch: the next parameters are gathered only after this layer is done.',
-        fix: 'backward_prefetch=BackwardPrefetch.BACKWARD_PRE, which is the default.',
+        fix: inOneLine(use('fsdp-prefetch')),
       },
     ];
   });
@@ -80,7 +81,7 @@ function oneUnit(training: Training): Fault[] {
         id: 'no-prefetch',
         at: wraps[0]!.node,
         message,
-        fix: 'auto_wrap_policy=…: one unit per transformer block.',
+        fix: inOneLine(use('sharded-units')),
       },
     ];
   if (shards.length === 1 && !wraps.length && !loopAround(shards[0]!.block))
@@ -89,7 +90,7 @@ function oneUnit(training: Training): Fault[] {
         id: 'no-prefetch',
         at: shards[0]!.node,
         message,
-        fix: 'for block in model.layers: fully_shard(block), then fully_shard(model).',
+        fix: inOneLine(use('sharded-units', { fsdp2: true })),
       },
     ];
   return [];

@@ -1,3 +1,4 @@
+import { inOneLine, use } from '../../remedies/remedies.js';
 import type { Check, Fault, LintRule } from '../kit/finding.js';
 
 interface Pause {
@@ -13,19 +14,19 @@ const PAUSES: readonly Pause[] = [
     id: 'allocator-churn',
     message:
       'torch.cuda.empty_cache() in every step: the allocator gives its memory back and asks the driver for it again.',
-    fix: 'Remove it. Fragmentation is cured by PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.',
+    fix: inOneLine(use('keep-cache')),
   },
   {
     name: /^gc\.collect$/,
     id: 'host-pause',
     message: 'gc.collect() in every step: the host walks all Python objects while the GPU runs dry.',
-    fix: 'Remove it, or collect every few hundred steps.',
+    fix: inOneLine(use('gc-frozen')),
   },
   {
     name: /^torch\.save$|\.save_checkpoint$|\.save_pretrained$/,
     id: 'checkpoint-in-step',
     message: 'A checkpoint in every step: training waits until it is written.',
-    fix: 'Save every N steps, or in the background with torch.distributed.checkpoint.async_save.',
+    fix: inOneLine(use('background-checkpoint')),
   },
 ];
 

@@ -1,4 +1,5 @@
 import type { SyntaxNode } from '@lezer/common';
+import { inOneLine, use } from '../../remedies/remedies.js';
 import type { Check, Fault } from '../kit/finding.js';
 import { childrenOf } from '../python/nodes.js';
 import { type Block, type Call, isInside } from '../python/script.js';
@@ -8,8 +9,7 @@ import type { Training } from '../training/training.js';
 
 const PRINTS =
   /^(?:print|info|debug|warning|write|set_description|set_description_str|set_postfix|set_postfix_str|add_scalar)$/;
-const FIX =
-  'Keep the value on the GPU (loss.detach()) and read it every N steps, or copy it with non_blocking=True and read it a step later.';
+const FIX = inOneLine(use('late-reads'));
 
 /** Reads of GPU values in every step: the host waits until the GPU has caught up, and the GPU then waits for the host. */
 export const checkHostSync: Check = (training) => {

@@ -1,3 +1,4 @@
+import { inOneLine, use } from '../../remedies/remedies.js';
 import type { Check, Fault } from '../kit/finding.js';
 import type { Call } from '../python/script.js';
 import type { Training } from '../training/training.js';
@@ -30,7 +31,7 @@ function precision(call: Call, { values, mentions }: Training): Fault[] {
       id: 'not-sixteen-bit',
       at: given ?? call.node,
       message: 'The Trainer computes in fp32 without TF32: matrix products do not use the Tensor Cores.',
-      fix: 'precision="bf16-mixed", or torch.set_float32_matmul_precision("high") to stay with fp32.',
+      fix: inOneLine(use('bf16-autocast'), 'lightning'),
     },
   ];
 }
@@ -44,7 +45,7 @@ function debugging(call: Call, { values }: Training): Fault[] {
       at: anomaly,
       message:
         'detect_anomaly=True: every backward operator is checked for NaN, and the host waits for each check.',
-      fix: 'Remove it once the NaN is found.',
+      fix: inOneLine(use('anomaly-off'), 'lightning'),
     });
   const profiler = call.keywords.get('profiler');
   if (profiler && SLOW_PROFILERS.test(String(values.of(profiler) ?? '')))
@@ -67,7 +68,7 @@ function strategy(call: Call, { values }: Training): Fault[] {
       at: given,
       message:
         'find_unused_parameters is on: DDP walks the whole autograd graph in every step before the backward pass.',
-      fix: 'strategy="ddp", if all parameters get a gradient.',
+      fix: inOneLine(use('ddp-static-graph'), 'lightning'),
     },
   ];
 }

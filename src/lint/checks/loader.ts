@@ -1,3 +1,4 @@
+import { inOneLine, use } from '../../remedies/remedies.js';
 import type { Check, Fault } from '../kit/finding.js';
 import { loopAround } from '../python/script.js';
 import type { Loader } from '../training/loaders.js';
@@ -26,15 +27,15 @@ function workers(
   const given = call.keywords.get('num_workers');
   const what = given
     ? text(given) === '0'
-      ? 'num_workers=0'
-      : `num_workers=${text(given)}, 0 by default`
+      ? 'DataLoader without workers'
+      : `num_workers is ${text(given)}, 0 by default`
     : 'DataLoader without num_workers';
   return [
     {
       id: 'num-workers-zero',
       at: call.node,
       message: `${what}: the training process loads every batch itself, between steps, while the GPU waits.`,
-      fix: 'num_workers=N: start with the number of cores minus one, as far as memory allows.',
+      fix: inOneLine(use('loader-workers', { workers: 'N', cores: null, persistent: false })),
     },
   ];
 }
@@ -54,7 +55,7 @@ function restarts(
       id: 'workers-restarted',
       at: call.node,
       message: `${workers} workers without persistent_workers: they are started again in every epoch.`,
-      fix: 'persistent_workers=True',
+      fix: inOneLine(use('loader-persistent')),
     },
   ];
 }
@@ -67,7 +68,7 @@ function queue({ call, workers }: Loader, { values }: Training): readonly Fault[
       at: call.node,
       message:
         'prefetch_factor=1: each worker keeps one batch ready, so that one slow sample stalls the step.',
-      fix: 'prefetch_factor=4, or leave the default of 2.',
+      fix: inOneLine(use('loader-prefetch')),
     },
   ];
 }

@@ -1,3 +1,4 @@
+import { inOneLine, use } from '../../remedies/remedies.js';
 import type { Check, Fault } from '../kit/finding.js';
 import type { Call } from '../python/script.js';
 import type { Training } from '../training/training.js';
@@ -20,7 +21,7 @@ function calledOneByOne({ calls, values }: Training): Fault[] {
     id: 'unfused-optimizer',
     at: call.node,
     message: 'The optimizer loops over parameters: a dozen launches for each of them, in every step.',
-    fix: FUSABLE.test(call.name) ? 'torch.optim.AdamW(…, fused=True)' : 'foreach=True',
+    fix: inOneLine(use('fused-optimizer', { foreach: !FUSABLE.test(call.name) })),
   }));
 }
 
@@ -34,7 +35,7 @@ function unfused({ calls }: Training): Fault[] {
       id: 'unfused-optimizer',
       at: call.node,
       message: `${call.method} without fused=True: the update is a dozen passes over all parameters instead of one.`,
-      fix: 'fused=True (parameters on the GPU, in floating point).',
+      fix: inOneLine(use('fused-optimizer')),
     }));
 }
 

@@ -1,3 +1,4 @@
+import { inOneLine, use } from '../../remedies/remedies.js';
 import type { Check, Fault } from '../kit/finding.js';
 import type { Call } from '../python/script.js';
 import type { Training } from '../training/training.js';
@@ -33,7 +34,7 @@ function singlePrecision(training: Training): Fault[] {
         at,
         message:
           'This loop trains in fp32 without TF32 or autocast: matrix products do not use the Tensor Cores.',
-        fix: 'torch.set_float32_matmul_precision("high") at the start, or torch.autocast("cuda", dtype=torch.bfloat16) around forward and loss.',
+        fix: inOneLine(use('tf32')),
       },
     ];
   return [
@@ -42,7 +43,7 @@ function singlePrecision(training: Training): Fault[] {
       at,
       message:
         'This loop trains without autocast: 16-bit Tensor Cores have twice the rate of TF32 and move half the bytes.',
-      fix: 'with torch.autocast("cuda", dtype=torch.bfloat16): around forward and loss. Check that the loss still falls.',
+      fix: inOneLine(use('bf16-autocast')),
     },
   ];
 }
@@ -65,7 +66,7 @@ function needlessScaler(training: Training): Fault[] {
       at: call.node,
       message:
         'GradScaler with bfloat16: gradients are scaled and checked for infinity for nothing, and scaler.step waits for the check.',
-      fix: 'Remove the GradScaler: loss.backward() and optimizer.step(). Only float16 needs one.',
+      fix: inOneLine(use('no-scaler')),
     }));
 }
 

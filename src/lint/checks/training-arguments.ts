@@ -1,4 +1,5 @@
 import type { SyntaxNode } from '@lezer/common';
+import { inOneLine, use } from '../../remedies/remedies.js';
 import type { Check, Fault } from '../kit/finding.js';
 import type { Call } from '../python/script.js';
 import type { Constant } from '../python/values.js';
@@ -45,7 +46,7 @@ const SETTINGS: readonly Setting[] = [
     fault: {
       id: 'not-sixteen-bit',
       message: 'TrainingArguments without bf16 or fp16: the Trainer computes in fp32.',
-      fix: 'bf16=True (fp16=True on GPUs older than Ampere); tf32=True if it must stay fp32.',
+      fix: inOneLine(use('bf16-autocast'), 'transformers'),
     },
   },
   {
@@ -54,7 +55,7 @@ const SETTINGS: readonly Setting[] = [
     fault: {
       id: 'num-workers-zero',
       message: 'dataloader_num_workers is 0: the training process loads and collates every batch itself.',
-      fix: 'dataloader_num_workers=4, and dataloader_persistent_workers=True.',
+      fix: inOneLine(use('loader-workers', { workers: 4, cores: null }), 'transformers'),
     },
   },
   {
@@ -63,7 +64,7 @@ const SETTINGS: readonly Setting[] = [
     fault: {
       id: 'pageable-copies',
       message: 'dataloader_pin_memory=False: batches are copied to the GPU from pageable memory.',
-      fix: 'Remove it: pinned memory is the default.',
+      fix: inOneLine(use('pinned-copies'), 'transformers'),
     },
   },
   {
@@ -73,7 +74,7 @@ const SETTINGS: readonly Setting[] = [
       id: 'activation-checkpointing',
       message:
         'gradient_checkpointing=True: the backward pass computes the forward again, a fifth to a third of the step.',
-      fix: 'Leave it off if the batch fits into memory.',
+      fix: inOneLine(use('keep-activations'), 'transformers'),
     },
   },
   {
@@ -82,7 +83,7 @@ const SETTINGS: readonly Setting[] = [
     fault: {
       id: 'unfused-optimizer',
       message: 'The optimizer is not fused: the update is a dozen passes over all parameters instead of one.',
-      fix: 'optim="adamw_torch_fused"',
+      fix: inOneLine(use('fused-optimizer'), 'transformers'),
     },
   },
   {
@@ -91,7 +92,7 @@ const SETTINGS: readonly Setting[] = [
     fault: {
       id: 'find-unused-parameters',
       message: 'ddp_find_unused_parameters=True: DDP walks the whole autograd graph in every step.',
-      fix: 'ddp_find_unused_parameters=False, if all parameters get a gradient.',
+      fix: inOneLine(use('ddp-static-graph'), 'transformers'),
     },
   },
   {
@@ -100,7 +101,7 @@ const SETTINGS: readonly Setting[] = [
     fault: {
       id: 'host-sync',
       message: 'logging_steps=1: the loss is read in every step, and the host waits for the GPU.',
-      fix: 'logging_steps=50',
+      fix: inOneLine(use('fewer-logs'), 'transformers'),
     },
   },
   {

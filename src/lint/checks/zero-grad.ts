@@ -1,3 +1,4 @@
+import { inOneLine, use } from '../../remedies/remedies.js';
 import type { Check } from '../kit/finding.js';
 
 /** Gradients that are filled with zeros instead of dropped. */
@@ -14,6 +15,6 @@ export const checkZeroGrad: Check = ({ script, values, regions, text, mentions }
       at: call.node,
       message:
         'Gradients are filled with zeros in every step: one more pass over all of them, and the next backward adds to them.',
-      fix: 'optimizer.zero_grad(set_to_none=True), which is the default.',
+      fix: inOneLine(use('drop-gradients')),
     }));
 };

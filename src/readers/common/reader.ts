@@ -28,6 +28,8 @@ export interface ReaderDescriptor<T extends ReadModel = ReadModel> {
    * ignored like any other.
    */
   readonly refusesEmpty?: boolean;
+  /** Recognized only so that an error message can name it and what to pass instead. */
+  readonly isAlwaysRefused?: boolean;
   /** Looks only at the first decoded bytes (at most 64 KiB), never at the file name, which may be anything. */
   sniff(head: Uint8Array): boolean;
   create(options: ReaderOptions): StreamReader<T>;

@@ -1,4 +1,5 @@
 import { ProblemLog } from '../../base/problem.js';
+import { ROCM_NAMES, type RocmFigure } from '../../model/telemetry.js';
 import { Fields } from '../common/fields.js';
 import { asObject, type JsonObject, parseObject } from '../common/json-object.js';
 import { LineSplitter, type PieceEnd, type PieceSink } from '../common/line-splitter.js';
@@ -41,19 +42,11 @@ const measured =
   (sample, text) =>
     cell(sample, text.replace(/[()]/g, '').replace(/mhz/i, 'MHz'));
 
-/** Names of all versions of rocm-smi; of several for one figure, the first that is there counts. */
+const FIGURES = Object.keys(ROCM_NAMES) as readonly RocmFigure[];
+
+/** Of several names for one figure, the first that is there counts. */
 const KEYS: readonly (readonly [key: RegExp, Cell])[] = [
-  [/^GPU use \(%\)$/, measured(figure('utilization'))],
-  [/^GPU memory use \(%\)$/i, measured(figure('memoryUtilization'))],
-  [/^GPU Memory Read\/Write Activity \(%\)$/, measured(figure('memoryUtilization'))],
-  [/^sclk clock speed:?$/, measured(figure('smClock'))],
-  [/^mclk clock speed:?$/, measured(figure('memoryClock'))],
-  [/^Average Graphics Package Power \(W\)$/, measured(figure('power'))],
-  [/^Current Socket Graphics Package Power \(W\)$/, measured(figure('power'))],
-  [/^Max Graphics Package Power \(W\)$/, measured(figure('powerLimit'))],
-  // The hottest place of the chip is what throttles it.
-  [/^Temperature \(Sensor junction\) \(C\)$/, measured(figure('temperature'))],
-  [/^Temperature \(Sensor edge\) \(C\)$/, measured(figure('temperature'))],
+  ...FIGURES.flatMap((of) => ROCM_NAMES[of].map((key) => [key, measured(figure(of))] as const)),
   [/^Card series$/i, name],
   [/^Device Name$/, name],
   [/^PCI Bus$/, pci],

@@ -156,7 +156,7 @@ const FAULTS: readonly [string, string | Uint8Array, readonly string[], readonly
   ],
   ['NaN as text', row('a', 1, '"nan"'), ['a@1 r0 NaN'], ['non-finite×1@1']],
   [
-    'NaN in a name beside a bare one',
+    'NaN in a name next to a bare one',
     row('NaN "Infinity\\', 1, 'NaN'),
     ['NaN "Infinity\\@1 r0 NaN'],
     ['non-finite×1@1'],

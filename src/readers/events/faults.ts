@@ -40,7 +40,8 @@ const FAULTS = {
   },
   'step-order': {
     message: 'The step of a phase goes back inside one run.',
-    consequence: 'Repeated steps are kept beside their first pass; duplicates among them are not counted.',
+    consequence:
+      'Repeated steps are kept in addition to their first pass; duplicates among them are not counted.',
   },
   'several-runs': {
     message: 'The file holds several runs: another header, another run id, or a step that goes back.',

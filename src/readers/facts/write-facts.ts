@@ -3,7 +3,7 @@ import { MAX_TEXT } from '../../base/shape.js';
 import { encodeColumn } from './columns.js';
 import { type ColumnHead, FACTS_FORMAT, type FactsHead } from './format.js';
 
-/** The bytes of a facts file, not yet packed: plain data in parts, of which a reader may skip the later ones. */
+/** The bytes of a facts file, not yet compressed: plain data in parts; a reader may skip the later ones. */
 export function factsBytes(by: string, parts: readonly unknown[]): Buffer {
   const written = parts.map(partBytes);
   const head: FactsHead = { whyslow_facts: FACTS_FORMAT, by, parts: written.map((p) => p.length) };

@@ -25,7 +25,7 @@ const trace = (...events: string[]) =>
   `{"schemaVersion":1,"traceEvents":[${events.join(',')}],"traceName":"é"}`;
 
 describe('raw events', () => {
-  it('are the text of the file, byte by byte, with the fields beside them', () => {
+  it('raw events are the text of the file, byte by byte, with the fields around them', () => {
     const odd = event('é', ',"args":{"id":18446744073709551615}');
     const { texts, fields, codes } = eventsIn(trace(event('a'), odd));
     expect(texts.map((t) => Buffer.from(t, 'latin1').toString())).toEqual([event('a'), odd]);

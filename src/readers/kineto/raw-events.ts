@@ -34,7 +34,7 @@ export class RawEventReader {
     this.#document.push(chunk);
   }
 
-  /** The fields beside the events, as JSON text in UTF-16. */
+  /** The fields around the events, as JSON text in UTF-16. */
   finish(): { readonly fields: ReadonlyMap<string, string>; readonly problems: readonly Problem[] } {
     this.#scanner.isAtEnd = true;
     const fields = this.#document.finish();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MAX_ENTRIES, MAX_TEXT } from '../common/fields.js';
 import { findReader } from '../registry.js';
-import { MAX_BYTES } from './manifest-stream-reader.js';
+import { MAX_BYTES } from './descriptor.js';
 import { RANK, RUN, read } from './testing.js';
 
 const readJson = (value: object) => read(JSON.stringify(value));
@@ -136,7 +136,7 @@ const FAULTS: readonly [string, object, object, readonly string[]][] = [
   ['impossible numbers', { ...RANK, pid: -1, rank: 1.5 }, { pid: null, rank: null }, ['wrong-type×2']],
   ['a list for a device', { ...RANK, device: [1] }, { device: null }, ['wrong-type×1']],
   [
-    'coordinates of which some are none',
+    'coordinates, some of them none',
     { ...RANK, coordinates: { dp: 1, tp: 'x' } },
     { coordinates: { dp: 1 } },
     ['wrong-type×1'],

@@ -1,6 +1,9 @@
-import type { ReaderDescriptor } from '../common/reader.js';
+import { ProblemLog } from '../../base/problem.js';
+import type { Manifest } from '../../model/manifest.js';
+import { parseObject } from '../common/json-object.js';
+import type { ReaderDescriptor, ReadModel, StreamReader } from '../common/reader.js';
 import { headText } from '../common/text.js';
-import { type ManifestRead, ManifestStreamReader } from './manifest-stream-reader.js';
+import { toManifest } from './to-manifest.js';
 
 /** `run.json` and `ranks/rank_<r>.json` of a capture. */
 export const manifestReader: ReaderDescriptor<ManifestRead> = {
@@ -41,3 +44,43 @@ function topLevelKeys(text: string): { keys: ReadonlySet<string>; rest: string }
   }
   return { keys, rest: '' };
 }
+
+interface ManifestRead extends ReadModel {
+  /** Null: too large, or not JSON. */
+  readonly manifest: Manifest | null;
+}
+
+/** A manifest has a few kilobytes; with the clock anchors of a whole day, a few hundred. */
+export const MAX_BYTES = 1 << 20;
+
+/** Holds the whole file, which is one small object. */
+export class ManifestStreamReader implements StreamReader<ManifestRead> {
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  push(chunk: Uint8Array): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes <= MAX_BYTES) this.#chunks.push(Buffer.from(chunk));
+    else this.#chunks = [];
+  }
+
+  finish(): ManifestRead {
+    const problems = new ProblemLog();
+    const text = Buffer.concat(this.#chunks)
+      .toString('utf8')
+      .replace(/^\ufeff/, '');
+    const object = this.#bytes > MAX_BYTES ? null : parseObject(text);
+    if (this.#bytes > MAX_BYTES) problems.add('too-large', TOO_LARGE);
+    else if (!object) problems.add('broken-manifest', BROKEN);
+    return {
+      manifest: object && toManifest(object, problems),
+      problems: problems.list(),
+    };
+  }
+}
+
+const TOO_LARGE = { message: 'The manifest is larger than 1 MiB.', consequence: 'It was not read.' };
+const BROKEN = {
+  message: 'The manifest is not one JSON object; it may be cut short.',
+  consequence: 'Nothing in it is used.',
+};

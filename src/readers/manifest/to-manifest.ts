@@ -53,7 +53,7 @@ function toLaunch(words: readonly unknown[] | null): readonly string[] | null {
   return isWhole && texts.length > 0 ? texts : null;
 }
 
-/** Null where names and sizes do not match: half a mesh says nothing. */
+/** Null if names and sizes do not match: half a mesh is useless. */
 function toMesh(mesh: Fields | null): readonly MeshAxis[] | null {
   if (!mesh) return null;
   const names = mesh.list('axes') ?? [];
@@ -192,7 +192,7 @@ function toDevice(device: Fields | null): GpuIdentity | null {
   };
 }
 
-/** torch gives the bus as a number beside domain and device; others give one text. */
+/** torch gives the bus as a number, with domain and device; others give one text. */
 function toPci(device: Fields): string | null {
   if (typeof device.object.pci_bus_id === 'string') return pciKey(device.object.pci_bus_id);
   const bus = device.count('pci_bus_id');

@@ -106,7 +106,7 @@ export class EventColumns {
   graph(row: number, graph: number, node: number): void {
     const at = this.#graphs.addRow();
     this.#graphs.columns.row[at] = row;
-    // Ids of nodes have 64 bits, of which the lower half tells nodes apart.
+    // Node ids have 64 bits; the lower half distinguishes nodes.
     this.#graphs.columns.graph[at] = graph >= 0 ? graph % 2 ** 32 : NO_ID;
     this.#graphs.columns.node[at] = node >= 0 ? node % 2 ** 32 : NO_ID;
   }

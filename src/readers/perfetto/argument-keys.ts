@@ -1,28 +1,19 @@
 import { sameBytes } from '../common/same-bytes.js';
 import { argumentCodes } from '../common/trace-rows/schema.js';
 
-/** What to do with an argument, beside the codes of `argumentCodes`. */
+/** What to do with an argument, in addition to the codes of `argumentCodes`. */
 export const KEY = {
   unknown: 0,
   memoryKind: -1,
   arch: -2,
-  /** All arguments of an event, as JSON without braces: Kineto's own builder. */
-  metadata: -3,
 } as const;
 
 /** What an argument says about its event. */
 export const FLAG = {
   none: 0,
-  /** A call of CUDA. */
-  call: 1,
-  sync: 2,
-  python: 4,
-  /** Only operators have it. */
-  operator: 8,
+  sync: 1,
   /** Only PyTorch writes it. */
-  torch: 16,
-  kernel: 32,
-  copy: 64,
+  torch: 2,
 } as const;
 
 export interface Argument {
@@ -45,37 +36,34 @@ export const CODE = {
   block: same('block'),
 } as const;
 
+const ONLY_IN_TORCH = [
+  ...[
+    'cbid',
+    'Python id',
+    'Python parent id',
+    'Python module id',
+    'Sequence number',
+    'Input Dims',
+    'Input type',
+  ],
+  ...['Collective name', 'External id', 'Record function id', 'Ev Idx', 'grid', 'copy kind'],
+];
 const FLAGS: Readonly<Record<string, number>> = {
-  cbid: FLAG.call | FLAG.torch,
+  ...Object.fromEntries(ONLY_IN_TORCH.map((name) => [name, FLAG.torch])),
   cuda_sync_kind: FLAG.sync | FLAG.torch,
-  'Python id': FLAG.python | FLAG.torch,
-  'Python parent id': FLAG.python | FLAG.torch,
-  'Python module id': FLAG.python | FLAG.torch,
-  'Sequence number': FLAG.operator | FLAG.torch,
-  'Input Dims': FLAG.operator | FLAG.torch,
-  'Input type': FLAG.operator | FLAG.torch,
-  'Collective name': FLAG.operator | FLAG.torch,
-  'External id': FLAG.torch,
-  'Record function id': FLAG.torch,
-  'Ev Idx': FLAG.torch,
-  grid: FLAG.kernel | FLAG.torch,
-  'copy kind': FLAG.copy | FLAG.torch,
 };
 
 const OWN: Readonly<Record<string, number>> = {
   'memory kind': KEY.memoryKind,
   arch: KEY.arch,
-  metadata: KEY.metadata,
   // The viewer takes the names of Kineto for numbers, and here all values are texts.
   'device id': CODE.device,
   'stream id': CODE.stream,
   registers_per_thread: same('registers per thread'),
-  correlation_id: CODE.correlation,
 };
 
 /** From the name of an argument to what it means, without making a string of its bytes. */
 export class ArgumentKeys {
-  readonly #byName = new Map<string, Argument>();
   /** By length, first and last byte. */
   readonly #byBytes = new Map<number, { readonly bytes: Uint8Array; readonly argument: Argument }[]>();
 
@@ -83,7 +71,6 @@ export class ArgumentKeys {
     for (const name of new Set([...CODES.keys(), ...Object.keys(FLAGS), ...Object.keys(OWN)])) {
       const code = OWN[name] ?? CODES.get(name) ?? KEY.unknown;
       const argument = { code, flags: FLAGS[name] ?? FLAG.none };
-      this.#byName.set(name, argument);
       const bytes = Buffer.from(name);
       const key = keyOf(bytes, 0, bytes.length);
       this.#byBytes.set(key, [...(this.#byBytes.get(key) ?? []), { bytes, argument }]);
@@ -96,10 +83,6 @@ export class ArgumentKeys {
       for (const { bytes, argument } of candidates)
         if (bytes.length === to - from && sameBytes(bytes, 0, bytes.length, b, from)) return argument;
     return UNKNOWN;
-  }
-
-  named(name: string): Argument {
-    return this.#byName.get(name) ?? UNKNOWN;
   }
 }
 

@@ -29,11 +29,7 @@ function namesOf(copy: [number, number], call: [number, number], operator = 'ate
       args: { correlation: 9, bytes: 1 },
     },
   ];
-  const result = readCut(
-    perfettoReader,
-    toPftrace(Buffer.from(JSON.stringify({ traceEvents })), 'categories'),
-    [],
-  );
+  const result = readCut(perfettoReader, toPftrace(Buffer.from(JSON.stringify({ traceEvents }))), []);
   const trace = new Trace(result.trace);
   const row = trace.index.ofKinds((k) => k.category === Category.memcpy)[0]!;
   return [trace.name(row), ...result.problems.map((p) => p.code)];

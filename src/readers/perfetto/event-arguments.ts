@@ -1,8 +1,7 @@
-import { parseEvent } from '../common/json-event.js';
 import { latin1 } from '../common/text.js';
 import type { EventRow } from '../common/trace-rows/event-row.js';
 import { NO_ID, OPS, WIDE_FIELDS } from '../common/trace-rows/schema.js';
-import { type Argument, type ArgumentKeys, CODE, KEY } from './argument-keys.js';
+import { type Argument, CODE, KEY } from './argument-keys.js';
 import type { Tokens } from './tokens.js';
 import type { MessageReader } from './wire.js';
 
@@ -14,7 +13,6 @@ const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 export class EventArguments {
   readonly #row: EventRow;
   readonly #tokens: Tokens;
-  readonly #keys: ArgumentKeys;
   /** Of all arguments of the event: see FLAG. */
   flags = 0;
   stream = Number.NaN;
@@ -22,10 +20,9 @@ export class EventArguments {
   /** `sm_90`. The same for all events, so it is kept. */
   arch = '';
 
-  constructor(row: EventRow, tokens: Tokens, keys: ArgumentKeys) {
+  constructor(row: EventRow, tokens: Tokens) {
     this.#row = row;
     this.#tokens = tokens;
-    this.#keys = keys;
   }
 
   /** Before the first argument of an event. */
@@ -126,7 +123,6 @@ export class EventArguments {
   }
 
   #own(code: number, b: Uint8Array, from: number, to: number): void {
-    if (code === KEY.metadata) return this.#metadata(b, from, to);
     const text = latin1(b, from, Math.min(to, from + MAX_DIGITS));
     if (code === KEY.memoryKind) this.memoryKind = text;
     else if (code === KEY.arch) this.arch = text;
@@ -135,23 +131,7 @@ export class EventArguments {
   #ownNumber(code: number, value: number): void {
     if (code === KEY.memoryKind) this.memoryKind = String(value);
   }
-
-  /** `"stream": 7, "grid": [8, 1, 1]`, as Kineto keeps the arguments of an activity. */
-  #metadata(b: Uint8Array, from: number, to: number): void {
-    const object = parseEvent(Buffer.concat([OPEN, b.subarray(from, to), CLOSE])) ?? {};
-    for (const [name, value] of Object.entries(object)) {
-      const argument = this.#keys.named(name);
-      if (argument.code === KEY.metadata || value === null) continue;
-      if (typeof value === 'number') this.#number(argument, value, null);
-      else if (typeof value === 'string') {
-        const utf8 = Buffer.from(value);
-        this.text(argument, utf8, 0, utf8.length);
-      } else this.token(argument, this.#tokens.writer.begin().raw(spaced(value)).finish());
-    }
-  }
 }
-const OPEN = Buffer.from('{');
-const CLOSE = Buffer.from('}');
 
 /** A plain number of up to 15 digits, which most are; -1 for anything else. */
 function wholeNumber(b: Uint8Array, from: number, to: number): number {
@@ -163,14 +143,4 @@ function wholeNumber(b: Uint8Array, from: number, to: number): number {
     value = value * 10 + digit;
   }
   return value;
-}
-
-/** JSON with a space after each comma, as Kineto writes it. */
-function spaced(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(spaced).join(', ')}]`;
-  // Characters above ASCII are escaped: the writer takes bytes.
-  return JSON.stringify(value).replace(
-    /[^ -~]/g,
-    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 }

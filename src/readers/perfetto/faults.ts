@@ -36,13 +36,13 @@ const FAULTS = {
     message: 'more than 4096 writers in one trace',
     consequence: 'the names of further ones are missing',
   },
-  'guessed-categories': {
-    message: 'the trace does not say which events are operators (an early version of the exporter)',
-    consequence: 'operators and annotations are told apart by their names, which may be wrong for some',
+  'missing-categories': {
+    message: 'events without a category: an exporter of an unreleased torch wrote the trace',
+    consequence: 'operators and steps cannot be found in them; export JSON instead',
   },
   'inferred-copies': {
     message:
-      'the trace does not say in which direction copies go; these were told from how long their calls took',
+      'the trace does not say in which direction copies go; these were inferred from how long their calls took',
     consequence: 'none',
   },
   'untold-copies': {

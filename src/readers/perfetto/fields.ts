@@ -58,7 +58,6 @@ export const TRACK = {
   uuid: varint(1),
   process: bytes(3),
   thread: bytes(4),
-  parent: varint(5),
 } as const;
 export const PROCESS = { pid: varint(1), name: bytes(6) } as const;
 export const THREAD = { pid: varint(1), tid: varint(2), name: bytes(5) } as const;

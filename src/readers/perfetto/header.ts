@@ -3,16 +3,9 @@ import type { DeviceInfo, TraceHeader } from '../../model/trace-data.js';
 import { parseHeader } from '../common/trace-rows/header.js';
 
 /** What is known of the trace as a whole. `arch`: `sm_90`, of the GPUs with these numbers. */
-export function headerOf(
-  texts: ReadonlyMap<string, string>,
-  gpus: ReadonlySet<number>,
-  arch: string,
-  problems: ProblemLog,
-): TraceHeader {
-  const header = parseHeader(texts, problems);
-  // Times in this format count from 1970, whatever the header says.
-  const sinceEpoch = { ...header, baseTimeNanoseconds: null };
-  return header.devices.length > 0 ? sinceEpoch : { ...sinceEpoch, devices: devicesOf(gpus, arch) };
+export function headerOf(gpus: ReadonlySet<number>, arch: string, problems: ProblemLog): TraceHeader {
+  // The exporter writes no header. Times count from 1970.
+  return { ...parseHeader(new Map(), problems), devices: devicesOf(gpus, arch) };
 }
 
 /** The exporter writes no names of GPUs, only what they can compute, and that not in all versions. */

@@ -85,7 +85,7 @@ export class InternedReader {
     let [from, to] = [0, 0];
     while (entry.next()) {
       if (entry.key === ENTRY.id) id = entry.unsigned;
-      // Kernels may have a readable name beside the other.
+      // Kernels may have a readable name in addition to the other.
       else if (entry.key === ENTRY.demangled || (entry.key === ENTRY.text && to === 0))
         [from, to] = [entry.from, entry.to];
     }

@@ -4,7 +4,7 @@ import { FieldSize, NO_FIELD, NOT_KNOWN_YET } from './field-size.js';
 import { TRACE } from './fields.js';
 import { MessageReader } from './wire.js';
 
-/** A packet is held whole. The largest ones hold all names of a trace, which takes some tens of MB. */
+/** A packet is held whole. The largest ones hold all names of a trace, which takes tens of MB. */
 const MAX_PACKET = 256 << 20;
 /** What the SDK packs into one packet is far smaller. */
 const MAX_INFLATED = 64 << 20;

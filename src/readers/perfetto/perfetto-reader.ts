@@ -5,16 +5,13 @@ import { EventRow } from '../common/trace-rows/event-row.js';
 import { noteTables } from '../common/trace-rows/note-tables.js';
 import { AnnotationReader } from './annotations.js';
 import { ArgumentKeys } from './argument-keys.js';
-import { tellOperators } from './categories.js';
 import { TimeStamp } from './clock.js';
 import { type CopyTokens, copyTokens, tellCopies } from './copy-directions.js';
 import { EventArguments } from './event-arguments.js';
 import { newPerfettoFaults } from './faults.js';
 import { DEFAULTS, PACKET, STATE_CLEARED } from './fields.js';
 import { headerOf } from './header.js';
-import { HeaderTexts } from './header-texts.js';
 import { Interned, InternedReader } from './interned.js';
-import { NameBook } from './name-book.js';
 import { PacketStream } from './packet-stream.js';
 import { RenderStageReader } from './render-stages.js';
 import { SlicePairs } from './slice-pairs.js';
@@ -23,7 +20,7 @@ import { type EventTools, TrackEventReader } from './track-events.js';
 import { TrackTable } from './tracks.js';
 import { MessageReader } from './wire.js';
 
-/** Writers in one file. PyTorch is one; a phone has some hundred. */
+/** Writers in one file. PyTorch is one; a phone has about a hundred. */
 const MAX_SEQUENCES = 4096;
 /** A trace of PyTorch shows what it is in its first events. After so many bytes without one, it is none. */
 const FOREIGN_BYTES = 64 << 20;
@@ -53,19 +50,17 @@ export class PerfettoReader implements StreamReader<TraceRead> {
     const tokens = new Tokens(row.strings);
     this.#copies = copyTokens(tokens);
     const keys = new ArgumentKeys();
-    const args = new EventArguments(row, tokens, keys);
+    const args = new EventArguments(row, tokens);
     this.#builder = new TraceBuilder(progress ?? (() => Number.NaN));
     this.#interned = new InternedReader(tokens, keys);
     this.#tools = {
       row,
       tokens,
-      names: new NameBook(row.strings),
       args,
       annotations: new AnnotationReader(keys, args, tokens),
       tracks: new TrackTable(row, tokens, this.#faults),
       pairs: new SlicePairs((at, ns) => this.#setDuration(at, ns)),
       time: new TimeStamp(),
-      header: new HeaderTexts(),
       faults: this.#faults,
     };
     this.#events = new TrackEventReader(this.#tools);
@@ -85,35 +80,33 @@ export class PerfettoReader implements StreamReader<TraceRead> {
   finish(): TraceRead {
     if (!this.isDone) this.#stream.finish();
     if (!this.#isTorch) return this.#foreign();
-    const { pairs, args, header: texts } = this.#tools;
+    const { pairs, args } = this.#tools;
     pairs.finish();
     this.#flush();
     const problems = new ProblemLog();
     if (pairs.unmatched > 0) this.#faults.add('open-slices', null, pairs.unmatched);
-    if (this.#events.untold > 0) this.#faults.add('guessed-categories', null, this.#events.untold);
     const tables = this.#row.tables();
     noteTables(tables, problems);
-    const header = headerOf(texts.fields, this.#gpus(), args.arch, problems);
+    const header = headerOf(this.#gpus(), args.arch, problems);
     const trace = this.#builder.finish(tables, header, this.#isCut, problems);
-    const kinds = tellOperators(trace, this.#events.operators);
     const { told, untold } = tellCopies(trace, this.#copies);
     if (told > 0) this.#faults.add('inferred-copies', null, told);
     if (untold > 0) this.#faults.add('untold-copies', null, untold);
     problems.addAll(this.#faults.list());
     // Events cannot be read again from their position.
     return {
-      trace: { ...trace, kinds, offsets: new Float64Array(0) },
+      trace: { ...trace, offsets: new Float64Array(0) },
       problems: problems.list(),
     };
   }
 
-  /** Numbers of the GPUs. A file that was cut before their work names at least its stages or streams. */
+  /** Numbers of the GPUs. A file that was cut before their work names at least its stages. */
   #gpus(): ReadonlySet<number> {
     const { gpus } = this.#stages;
     const isNamed = [...this.#sequences.values()].some((s) =>
       [...s.specifications.values()].includes('Kernel'),
     );
-    return gpus.size === 0 && (isNamed || this.#tools.tracks.hasStreams) ? new Set([0]) : gpus;
+    return gpus.size === 0 && isNamed ? new Set([0]) : gpus;
   }
 
   /** Events without an end: the ends come last. */
@@ -131,7 +124,7 @@ export class PerfettoReader implements StreamReader<TraceRead> {
     faults.add('not-pytorch', null);
     const nothing = new TraceBuilder(() => Number.NaN);
     const problems = new ProblemLog();
-    const header = headerOf(new Map(), new Set(), '', problems);
+    const header = headerOf(new Set(), '', problems);
     return {
       trace: nothing.finish(new EventRow().tables(), header, false, problems),
       problems: faults.list(),

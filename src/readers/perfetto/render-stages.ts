@@ -1,5 +1,5 @@
 import { fillName, UNTOLD_COPY } from '../common/trace-rows/copy-names.js';
-import { type Argument, type ArgumentKeys, CODE, FLAG, KEY } from './argument-keys.js';
+import { type Argument, type ArgumentKeys, CODE, FLAG } from './argument-keys.js';
 import { EXTRA, LAUNCH, LAUNCH_ARGUMENT, SIZE, STAGE } from './fields.js';
 import type { Interned } from './interned.js';
 import type { EventTools } from './track-events.js';
@@ -121,7 +121,7 @@ export class RenderStageReader {
       if (fields.key === EXTRA.name) argument = this.#keys.find(fields.buffer, fields.from, fields.to);
       else if (fields.key === EXTRA.value) [from, to] = [fields.from, fields.to];
     }
-    if (argument && argument.code !== KEY.metadata) this.#tools.args.text(argument, event.buffer, from, to);
+    if (argument) this.#tools.args.text(argument, event.buffer, from, to);
     return !fields.isBroken;
   }
 

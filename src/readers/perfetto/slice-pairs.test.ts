@@ -17,7 +17,7 @@ function pair(...events: readonly string[]) {
 }
 
 describe('beginnings and ends in blocks, as PyTorch writes them', () => {
-  it('belong together by position, even where a track alone does not tell', () => {
+  it('slices are paired by position, even if their track alone is ambiguous', () => {
     // One begins when the other ends: by time and track alone, the first would end at 20 and the second at 10.
     expect(pair('b0 1 0', 'b1 1 10', 'b2 1 20', 'e 1 10', 'e 1 20', 'e 1 30').durations).toEqual({
       0: 10,

@@ -1,19 +1,15 @@
-import { fillName } from '../common/trace-rows/copy-names.js';
 import type { EventRow } from '../common/trace-rows/event-row.js';
 import { NO_ID, SIDE_TABLES } from '../common/trace-rows/schema.js';
 import type { AnnotationReader } from './annotations.js';
 import { FLAG } from './argument-keys.js';
-import { categoryOf, UNTOLD } from './categories.js';
 import type { TimeStamp } from './clock.js';
 import type { EventArguments } from './event-arguments.js';
 import type { PerfettoFaults } from './faults.js';
 import { EVENT_TYPE, TRACK_EVENT } from './fields.js';
-import type { HeaderTexts } from './header-texts.js';
 import type { Interned } from './interned.js';
-import type { NameBook } from './name-book.js';
 import type { SlicePairs } from './slice-pairs.js';
 import type { Tokens } from './tokens.js';
-import type { TrackTable } from './tracks.js';
+import type { Track, TrackTable } from './tracks.js';
 import { MessageReader } from './wire.js';
 
 const PHASE_X = 'X'.charCodeAt(0);
@@ -24,13 +20,11 @@ const FLOWS = SIDE_TABLES.findIndex((t) => t.name === 'flows');
 export interface EventTools {
   readonly row: EventRow;
   readonly tokens: Tokens;
-  readonly names: NameBook;
   readonly args: EventArguments;
   readonly annotations: AnnotationReader;
   readonly tracks: TrackTable;
   readonly pairs: SlicePairs;
   readonly time: TimeStamp;
-  readonly header: HeaderTexts;
   readonly faults: PerfettoFaults;
 }
 
@@ -40,11 +34,8 @@ export class TrackEventReader {
   readonly #tools: EventTools;
   /** Ids of flows that were seen: the second event of a flow ends it. */
   readonly #flows = new Set<number>();
-  /** Names with an argument that only operators have. */
-  readonly operators = new Set<number>();
   /** Events that only PyTorch writes. */
   torchEvents = 0;
-  untold = 0;
 
   constructor(tools: EventTools) {
     this.#tools = tools;
@@ -52,7 +43,7 @@ export class TrackEventReader {
 
   /** False: it is broken. */
   read(buffer: Uint8Array, from: number, to: number, interned: Interned, at: number): boolean {
-    const { row, tokens, names, args, annotations, pairs, time, header } = this.#tools;
+    const { row, tokens, args, annotations, pairs, time } = this.#tools;
     const event = this.#event.open(buffer, from, to);
     let type = 0;
     let name = 0;
@@ -97,13 +88,12 @@ export class TrackEventReader {
     }
     if (event.isBroken || !isWhole || Number.isNaN(uuid)) return false;
     if (type === EVENT_TYPE.end) pairs.end(uuid, time.fromBase);
-    else if (type === EVENT_TYPE.instant) header.take(names.text(name), buffer, from, to);
     else if (type === EVENT_TYPE.begin) this.#begin(uuid, name, category, flow, endsFlow, at);
     return true;
   }
 
   #begin(uuid: number, name: number, category: number, flow: number, endsFlow: boolean, at: number): void {
-    const { row, tokens, names, args, tracks, pairs, time } = this.#tools;
+    const { row, args, tracks, pairs, time } = this.#tools;
     const track = tracks.of(uuid, at);
     if (name === 0) this.#tools.faults.add('missing-names', at);
     row.phase = PHASE_X;
@@ -113,21 +103,20 @@ export class TrackEventReader {
     row.ns = time.ns;
     row.durUs = row.durNs = 0;
     row.name = name;
-    row.category = category;
-    if (category === 0) {
-      const told = categoryOf(args.flags, track, names.text(name));
-      row.category = tokens.ofText(told);
-      if (told === 'gpu_memset' && args.memoryKind !== '')
-        row.name = tokens.ofText(fillName(args.memoryKind));
-      else if (told === UNTOLD) {
-        this.untold++;
-        if ((args.flags & FLAG.operator) !== 0) this.operators.add(name);
-      }
-    }
+    row.category = category || this.#categoryOf(track, at);
     if ((args.flags & FLAG.torch) !== 0) this.torchEvents++;
     if (!Number.isNaN(flow)) this.#flow(flow, endsFlow);
     pairs.begin(row.columns.rowBase + row.columns.rows, uuid, time.fromBase);
     row.finish();
+  }
+
+  /** Synchronization and the profiler's own work have no category in the file. */
+  #categoryOf({ isOverhead }: Track, at: number): number {
+    const { args, tokens, faults } = this.#tools;
+    if ((args.flags & FLAG.sync) !== 0) return tokens.ofText('cuda_sync');
+    if (isOverhead) return tokens.ofText('overhead');
+    faults.add('missing-categories', at);
+    return 0;
   }
 
   /** Flows from a call to its kernel have the id of both and say nothing new. */

@@ -5,25 +5,21 @@ import { PROCESS, THREAD, TRACK } from './fields.js';
 import type { Tokens } from './tokens.js';
 import { MessageReader } from './wire.js';
 
-/** A thread of the host, a stream of a GPU, or the profiler's own work. */
+/** A thread of the host, or the profiler's own work. */
 export interface Track {
   /** Ids of strings. */
   readonly pid: number;
   readonly tid: number;
-  readonly isStream: boolean;
   readonly isOverhead: boolean;
 }
 
 /** PyTorch keeps the lower 31 bits of process ids, and gives the profiler's own work the process -1. */
 const OVERHEAD = 0x7fffffff;
-const STREAM = /^stream -?\d+\s*$/;
 const MAX_NAME = 4096;
 
 /** Tracks by their uuid. Their names become rows as in Chrome traces. */
 export class TrackTable {
   readonly #byUuid = new Map<number, Track>();
-  /** Some track is a stream of a GPU. */
-  hasStreams = false;
   readonly #descriptor = new MessageReader();
   readonly #inner = new MessageReader();
   readonly #row: EventRow;
@@ -39,21 +35,16 @@ export class TrackTable {
   /** Takes a TrackDescriptor. False: it is broken. */
   add(buffer: Uint8Array, from: number, to: number): boolean {
     const fields = this.#descriptor.open(buffer, from, to);
-    let [uuid, parent] = [Number.NaN, Number.NaN];
+    let uuid = Number.NaN;
     let [processFrom, processTo, threadFrom, threadTo] = [-1, -1, -1, -1];
     while (fields.next()) {
       if (fields.key === TRACK.uuid) uuid = fields.unsigned;
-      else if (fields.key === TRACK.parent) parent = fields.unsigned;
       else if (fields.key === TRACK.process) [processFrom, processTo] = [fields.from, fields.to];
       else if (fields.key === TRACK.thread) [threadFrom, threadTo] = [fields.from, fields.to];
     }
     if (fields.isBroken || Number.isNaN(uuid)) return false;
     if (threadFrom >= 0) return this.#thread(uuid, buffer, threadFrom, threadTo);
-    if (processFrom >= 0) return this.#process(uuid, buffer, processFrom, processTo);
-    // Kineto's builder gives each event a track of its own below that of its thread.
-    const above = this.#byUuid.get(parent);
-    if (above) this.#byUuid.set(uuid, above);
-    return true;
+    return processFrom < 0 || this.#process(uuid, buffer, processFrom, processTo);
   }
 
   /** `at`: of the event, for a track that the file does not describe. */
@@ -64,7 +55,6 @@ export class TrackTable {
     const track = {
       pid: this.#tokens.ofText('unknown'),
       tid: this.#tokens.ofNumber(uuid),
-      isStream: false,
       isOverhead: false,
     };
     this.#byUuid.set(uuid, track);
@@ -83,7 +73,7 @@ export class TrackTable {
     const token = this.#tokens.ofNumber(pid === OVERHEAD ? -1 : pid);
     const tid = this.#tokens.ofNumber(0);
     const isOverhead = pid === OVERHEAD || name === 'Overhead';
-    this.#byUuid.set(uuid, { pid: token, tid, isStream: false, isOverhead });
+    this.#byUuid.set(uuid, { pid: token, tid, isOverhead });
     this.#nameRow('process_name', token, tid, name);
     return true;
   }
@@ -101,11 +91,9 @@ export class TrackTable {
     const track = {
       pid: this.#tokens.ofNumber(pid === OVERHEAD ? -1 : pid),
       tid: this.#tokens.ofNumber(tid),
-      isStream: STREAM.test(name),
       isOverhead: pid === OVERHEAD || name === 'Overhead',
     };
     this.#byUuid.set(uuid, track);
-    if (track.isStream) this.hasStreams = true;
     this.#nameRow('thread_name', track.pid, track.tid, name);
     return true;
   }

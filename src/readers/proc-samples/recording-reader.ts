@@ -1,8 +1,9 @@
+import type { ProblemText } from '../../base/problem.js';
 import type { MachineFacts, MachineSample, ProcessFacts, Recording } from '../../model/recording.js';
+import { FaultCounter } from '../common/fault-counter.js';
 import { asObject, parseObject } from '../common/json-object.js';
 import { LineSplitter, type PieceEnd, type PieceSink } from '../common/line-splitter.js';
 import type { ReadModel, StreamReader } from '../common/reader.js';
-import { newProcSamplesFaults } from './faults.js';
 import { machineOf, processOf, sampleOf } from './recording-fields.js';
 
 export interface RecordingRead extends ReadModel {
@@ -69,3 +70,23 @@ export class RecordingReader implements StreamReader<RecordingRead>, PieceSink {
     else this.#samples.push(sample);
   }
 }
+
+const FAULTS = {
+  'odd-line': {
+    message: 'A line is not one of a recording.',
+    consequence: 'The line is left out.',
+  },
+  'cut-line': { message: 'The last line is incomplete.', consequence: 'It is left out.' },
+  'long-line': { message: 'A line is longer than 1 MiB.', consequence: 'The line is left out.' },
+  'nul-bytes': {
+    message: 'The recording has NUL bytes, as a machine that crashed leaves them.',
+    consequence: 'They are left out.',
+  },
+  'too-many-samples': {
+    message: 'There are more samples of threads than the two million that are kept.',
+    consequence: 'Later ones are left out.',
+  },
+} as const satisfies Record<string, ProblemText>;
+
+type ProcSamplesFaults = FaultCounter<keyof typeof FAULTS>;
+const newProcSamplesFaults = (): ProcSamplesFaults => new FaultCounter(FAULTS, 'line');

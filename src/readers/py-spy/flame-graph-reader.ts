@@ -8,7 +8,7 @@ import { RawReader } from './text-reader.js';
 export const looksLikeFlameGraph = (head: string): boolean =>
   /^\s*<(?:\?xml|!DOCTYPE svg|svg)/i.test(head) && head.includes('xmlns:fg=');
 
-/** Pictures of py-spy are some hundred kilobytes. */
+/** py-spy's SVG files are a few hundred kilobytes. */
 const MAX_BYTES = 64 << 20;
 const MAX_BOXES = 200_000;
 

@@ -12,7 +12,7 @@ export const looksLikeSpeedscope = (head: string): boolean =>
   /^\s*\{/.test(head) &&
   /"\$schema"\s*:\s*"https?:\/\/www\.speedscope\.app\/file-format-schema\.json"/.test(head);
 
-/** A record of some minutes; every sample is a list of numbers. */
+/** A recording of a few minutes; every sample is a list of numbers. */
 const MAX_BYTES = 256 << 20;
 
 /** `py-spy dump --json`, and speedscope's format, which py-spy and others write. */

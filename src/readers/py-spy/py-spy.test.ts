@@ -114,7 +114,7 @@ describe('what py-spy 0.4.3 wrote', () => {
     ]);
   });
 
-  it('tells a DataLoader worker from the thread that trains', () => {
+  it('py-spy stacks: a DataLoader worker is distinguished from the training thread', () => {
     const threads = read(fixture('workers.raw.txt')).profiles[0]!.threads;
     expect(
       threads

@@ -1,6 +1,7 @@
 import { namedRanks } from '../../base/rank-ranges.js';
+import type { Risk } from '../../remedies/kit/remedy.js';
 import type { Report } from '../../report/report.js';
-import type { Evidence, Finding, Risk } from '../../rules/kit/finding.js';
+import type { Evidence, Finding } from '../../rules/kit/finding.js';
 import { rankCount } from '../rank-count.js';
 import { gain } from '../step-time.js';
 import { codeLines } from './code.js';

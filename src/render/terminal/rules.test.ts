@@ -11,6 +11,7 @@ const LOADER: RuleInfo = {
   needs: 'trace',
   looksFor: '_SingleProcessDataLoaderIter in the time the GPU is idle, in most of the steps.',
   why: 'While the main thread reads and transforms, it launches nothing, and the GPU has nothing to do.',
+  remedy: 'loader-workers',
   fix: {
     text: 'Start at one worker a core, less one; each takes memory of its own.',
     code: 'DataLoader(\n    ..., num_workers=8,\n    persistent_workers=True,\n)',

@@ -9,7 +9,7 @@ describe('ranks', () => {
     [formatRanks([]), ''],
     [namedRanks([5]), 'rank 5'],
     [namedRanks([0, 1, 4]), 'ranks 0–1, 4'],
-  ])('%s', (got, expected) => {
+  ])('ranks in words: %s', (got, expected) => {
     expect(got).toBe(expected);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FIXES } from '../../trial/fixes.js';
+import { TRIALS } from '../../remedies/remedies.js';
 import type { Trial, TryReport } from '../../trial/trials.js';
 import { renderFixes, renderTry } from './try.js';
 
@@ -93,7 +93,7 @@ describe('the table of trials', () => {
     for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
   });
 
-  it('without a fix that helped says so', () => {
+  it('the table of trials without a fix that helped says so', () => {
     const none = { ...REPORT, best: null, paste: [], trials: [], as_it_is: null };
     const options = { color: false, columns: 80 };
     expect(renderTry(none, null, options)).toContain('No fix made the steps measurably faster.');
@@ -102,6 +102,6 @@ describe('the table of trials', () => {
 });
 
 it('every fix is listed', () => {
-  const text = renderFixes(FIXES, { color: false, columns: 80 });
-  for (const { id } of FIXES) expect(text).toMatch(new RegExp(`^  ${id} `, 'm'));
+  const text = renderFixes(TRIALS, { color: false, columns: 80 });
+  for (const { id } of TRIALS) expect(text).toMatch(new RegExp(`^  ${id} `, 'm'));
 });

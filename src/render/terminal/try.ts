@@ -11,7 +11,7 @@ import {
   share,
 } from '../../base/units.js';
 import type { SpeedupInterval } from '../../compare/step-times/step-comparison.js';
-import type { TriedFix } from '../../trial/fixes.js';
+import type { Triable } from '../../remedies/remedies.js';
 import type { TrackRecord } from '../../trial/history.js';
 import type { LossComparison } from '../../trial/losses.js';
 import type { Outcome, Trial, TryReport } from '../../trial/trials.js';
@@ -80,11 +80,11 @@ export function renderPoints(lead: string, points: readonly string[], options: T
   return points.flatMap((text) => hanging(lead, text, page));
 }
 
-export function renderFixes(fixes: readonly TriedFix[], options: TryOptions): string {
+export function renderFixes(fixes: readonly Triable[], options: TryOptions): string {
   const page = pageFor(options.color, options.columns);
   const wide = largest(fixes.map(({ id }) => id.length));
   const lines = fixes.flatMap(({ id, title, risk, answers, alsoFor }) => {
-    const findings = [...answers, ...(alsoFor ?? [])].join(', ');
+    const findings = [...answers, ...alsoFor].join(', ');
     const about = risk === 'none' ? '' : ` (may change: ${risk})`;
     return [
       ...hanging(`  ${padToWidth(id, wide)}  `, `${title}${about}`, page),

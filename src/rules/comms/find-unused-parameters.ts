@@ -1,4 +1,5 @@
 import { formatMs } from '../../base/units.js';
+import { about } from '../../remedies/remedies.js';
 import { timeEvidence } from '../kit/evidence.js';
 import { hostTime } from '../kit/host.js';
 import { found, silent, type TraceRule } from '../kit/rule.js';
@@ -13,13 +14,7 @@ export const rule: TraceRule = {
     needs: 'trace',
     looksFor: 'search_unused_parameters of DDP’s reducer.',
     why: 'DDP walks the whole autograd graph every step to find parameters that got no gradient.',
-    fix: {
-      text: 'Turn the search off when every parameter takes part in the loss; with a graph that never changes, static_graph finds the others once.',
-      code: 'DDP(model, find_unused_parameters=False)\n# or: DDP(model, static_graph=True)',
-    },
-    check: 'DDP raises an error in the next step if a parameter got no gradient.',
-    cost: 'knob',
-    risk: 'none',
+    ...about('ddp-static-graph'),
     thresholds: [],
   },
   check(view) {

@@ -1,4 +1,5 @@
 import { formatMs } from '../../base/units.js';
+import { about } from '../../remedies/remedies.js';
 import { GATHERS, gathersOnDemand, manySmallReduces } from '../kit/collective-faults.js';
 import { EXPOSED, exposedEvidence, overlapGain, silentIfHidden } from '../kit/collectives.js';
 import { timeEvidence } from '../kit/evidence.js';
@@ -14,13 +15,7 @@ export const rule: AnyRule = {
     needs: 'trace or events (all ranks better)',
     looksFor: 'Exposed communication, most of it all_gather: sharded parameters arrive too late.',
     why: 'A layer cannot start before its parameters are gathered. Gathered during the layer before, they cost nothing.',
-    fix: {
-      text: 'Gather the next layer’s parameters while this one computes, in both directions.',
-      code: 'FSDP(..., forward_prefetch=True,\n     backward_prefetch=BackwardPrefetch.BACKWARD_PRE)\n# FSDP2: layer.set_modules_to_forward_prefetch([next_layer])',
-    },
-    check: 'Results are the same. Peak memory grows by the parameters of one layer.',
-    cost: 'knob',
-    risk: 'none',
+    ...about('fsdp-prefetch'),
     thresholds: [EXPOSED, GATHERS],
   },
   check(view, run) {
@@ -28,7 +23,6 @@ export const rule: AnyRule = {
     if (hidden) return hidden;
     const gathers = manySmallReduces(view) ? null : gathersOnDemand(view);
     if (gathers === null) return silent('little of the exposed communication is all_gather');
-    const { text, code } = rule.info.fix;
     return found({
       id: 'no-prefetch',
       title: 'parameters are gathered when they are needed, not before',
@@ -39,7 +33,7 @@ export const rule: AnyRule = {
         timeEvidence(view, gathers, `all_gather: ${formatMs(gathers)} per step of it`),
       ],
       price: null,
-      fix: { text: text + overlapGain(view, run), code },
+      note: overlapGain(view, run),
     });
   },
 };

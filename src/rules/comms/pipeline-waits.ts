@@ -1,5 +1,6 @@
 import { formatMs, type Ns } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
+import { about } from '../../remedies/remedies.js';
 import { exchangedByStages, STAGES } from '../kit/collective-faults.js';
 import { EXPOSED, exposedCommunication, exposedEvidence, silentIfShort } from '../kit/collectives.js';
 import { percentOfStep, timeEvidence } from '../kit/evidence.js';
@@ -16,14 +17,7 @@ export const rule: AnyRule = {
     needs: 'trace or events (all ranks better)',
     looksFor: 'Exposed communication, most of it sends and receives between two ranks.',
     why: 'A stage computes nothing until the stage before sends its result. With p stages and m micro-batches, (p − 1) of (m + p − 1) turns are spent on filling and draining the pipeline. All stages run at the pace of the slowest.',
-    fix: {
-      text: 'Use more micro-batches, or a schedule that gives each rank several stages. Move layers away from the slowest stage: it is the one that waits least. Embeddings and the loss belong to the balance.',
-      code: 'Schedule1F1B(stage, n_microbatches=4 * stages)\nScheduleInterleaved1F1B([stage_a, stage_b], n_microbatches=…)\n# Megatron: --global-batch-size, --num-layers-per-virtual-pipeline-stage',
-    },
-    check:
-      'Results are the same if the batch is. Smaller micro-batches use each GPU less well: compare the step.',
-    cost: 'knob',
-    risk: 'none',
+    ...about('pipeline-schedule'),
     thresholds: [EXPOSED, STAGES],
   },
   check(view, run) {

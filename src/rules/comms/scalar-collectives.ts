@@ -1,4 +1,5 @@
 import { bytes, formatMs } from '../../base/units.js';
+import { about } from '../../remedies/remedies.js';
 import { collectivesOf } from '../kit/collectives.js';
 import { countEvidence, percentOfStep } from '../kit/evidence.js';
 import { found, silent, type TraceRule, threshold } from '../kit/rule.js';
@@ -17,14 +18,8 @@ export const rule: TraceRule = {
     looksFor:
       'Collectives, on the device or the host, that move a few numbers (losses, norms, counts), several a step.',
     why: 'Each costs a launch and a round trip between all ranks. When its result is read, the whole pipeline stops.',
-    fix: {
-      text: 'Put the values into one tensor, reduce it once, read it one step late.',
-      code: 'values = torch.stack([loss, grad_norm, tokens])   # one tensor\ndist.all_reduce(values, async_op=True)            # one collective\n# read the previous step’s values instead of this one’s',
-    },
-    check: 'Sums and means must be taken the same way: reduce sums and counts, divide after.',
     more: 'whyslow_capture.MetricsGather does it: all metrics of a step in one all_gather and one read, a step late (pipelined=True) or every N steps.',
-    cost: 'code',
-    risk: 'none',
+    ...about('one-collective'),
     thresholds: [COLLECTIVES, SCALAR],
   },
   check(view) {

@@ -1,3 +1,4 @@
+import { about } from '../../remedies/remedies.js';
 import { MANY, manySmallReduces, SMALL } from '../kit/collective-faults.js';
 import { EXPOSED, exposedEvidence, overlapGain, silentIfHidden } from '../kit/collectives.js';
 import { countEvidence } from '../kit/evidence.js';
@@ -13,13 +14,7 @@ export const rule: AnyRule = {
     needs: 'trace or events (all ranks better)',
     looksFor: 'Exposed communication with dozens of all_reduces a step, each below a megabyte.',
     why: 'A small collective is all latency. A few large buckets move the same bytes in less time.',
-    fix: {
-      text: 'Reduce gradients in fewer, larger buckets, as views of them.',
-      code: 'DDP(model, bucket_cap_mb=100, gradient_as_bucket_view=True)',
-    },
-    check: 'Results agree to rounding: sums are taken in another order.',
-    cost: 'knob',
-    risk: 'none',
+    ...about('ddp-bucket-size'),
     thresholds: [EXPOSED, MANY, SMALL],
   },
   check(view, run) {
@@ -27,7 +22,6 @@ export const rule: AnyRule = {
     if (hidden) return hidden;
     const small = manySmallReduces(view);
     if (!small) return silent('all_reduces are few or large');
-    const { text, code } = rule.info.fix;
     const reduces = `${small.count} all_reduces a step, median ${(small.bytes / 1e3).toFixed(0)} kB`;
     return found({
       id: 'small-collectives',
@@ -36,7 +30,7 @@ export const rule: AnyRule = {
       addresses: 'comms',
       evidence: [exposedEvidence(view), countEvidence(view, small.count, 'collectives', reduces)],
       price: null,
-      fix: { text: text + overlapGain(view, run), code },
+      note: overlapGain(view, run),
     });
   },
 };

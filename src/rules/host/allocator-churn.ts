@@ -1,4 +1,5 @@
 import { formatMs, share } from '../../base/units.js';
+import { about } from '../../remedies/remedies.js';
 import { removeOperators, takeFromLongest } from '../../replay/edits.js';
 import type { Plan } from '../../replay/plan.js';
 import { Role } from '../../traces/detail/roles.js';
@@ -24,13 +25,7 @@ export const rule: TraceRule = {
     needs: 'trace',
     looksFor: 'cudaMalloc and cudaFree inside steps, for a visible part of the step.',
     why: 'cudaFree waits for the whole device. A warm caching allocator calls neither.',
-    fix: {
-      text: 'Take torch.cuda.empty_cache() out of the loop; with changing shapes let segments grow instead of being replaced.',
-      code: '# no torch.cuda.empty_cache() in the step\nPYTORCH_ALLOC_CONF=expandable_segments:True python train.py',
-    },
-    check: 'Results are the same. Watch memory over a few thousand steps.',
-    cost: 'code',
-    risk: 'memory',
+    ...about('keep-cache'),
     thresholds: [CALLS],
   },
   check(view) {

@@ -1,3 +1,4 @@
+import { about } from '../../remedies/remedies.js';
 import { removeCalls } from '../../replay/edits.js';
 import type { Plan } from '../../replay/plan.js';
 import { Role } from '../../traces/detail/roles.js';
@@ -22,11 +23,7 @@ export const rule: TraceRule = {
     needs: 'trace or script',
     looksFor: 'aten::isnan and _is_any_true after every backward node (detect_anomaly).',
     why: 'Anomaly detection stores a Python stack for every forward operator, and reads a value back from the GPU after every backward one: loops get several times slower.',
-    fix: { text: 'Turn it off outside debugging.', code: 'torch.autograd.set_detect_anomaly(False)' },
-    check:
-      'Nothing changes in the result. Keep a cheap guard instead: torch.isfinite(loss) every few hundred steps.',
-    cost: 'free',
-    risk: 'none',
+    ...about('anomaly-off'),
     thresholds: [NAN_CHECKS],
   },
   check(view, { verdict }) {

@@ -1,4 +1,5 @@
 import { outsidePerStep } from '../../facts/job-time.js';
+import { about } from '../../remedies/remedies.js';
 import { removeCalls, takeFromLongest } from '../../replay/edits.js';
 import { SYNC } from '../../replay/plan.js';
 import { copiesToHost } from '../kit/host.js';
@@ -18,14 +19,7 @@ export const rule: TraceRule = {
     looksFor:
       'Pauses of the training threads in steps that copy many tensors, megabytes in all, to the host.',
     why: 'While the training thread serializes and writes a checkpoint it launches nothing.',
-    fix: {
-      text: 'Write checkpoints rarely, and in the background.',
-      code: 'if step % 1000 == 0:\n    torch.distributed.checkpoint.async_save(state, checkpoint_id=path)',
-    },
-    check:
-      'Load a checkpoint that was written in the background and compare it. Host memory holds a copy meanwhile.',
-    cost: 'code',
-    risk: 'memory',
+    ...about('background-checkpoint'),
     thresholds: [PAUSE, PAUSES, CHECKPOINT],
   },
   check(view) {

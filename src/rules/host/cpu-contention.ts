@@ -1,8 +1,9 @@
 import { formatCount, formatPercent, formatWhole, formatWholePercent, share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { CapturedCores, CapturedCpu, CapturedRank, RunFacts } from '../../diagnosis/run-facts.js';
+import { about, type Use, use } from '../../remedies/remedies.js';
 import { evidence } from '../kit/evidence.js';
-import type { Evidence, Finding } from '../kit/finding.js';
+import type { Evidence } from '../kit/finding.js';
 import { type AnyRule, found, silent, threshold } from '../kit/rule.js';
 
 const THROTTLED = threshold(
@@ -41,13 +42,7 @@ export const rule: AnyRule = {
     looksFor:
       'Threads that are ready to run and wait for a core: more threads than cores, other processes on them, or a container that has used up its quota.',
     why: 'An operator is done when the slowest of its threads is. If one of them waits for a core, the others wait for it.',
-    fix: {
-      text: 'Run as many threads as there are cores for each rank, or give the job more cores.',
-      code: 'export OMP_NUM_THREADS=<cores divided by ranks>',
-    },
-    check: 'Compare step times. Sums in another order change the last digits of results.',
-    cost: 'free',
-    risk: 'none',
+    ...about('omp-threads'),
     thresholds: [THROTTLED, QUEUED, WAITING, THREAD_QUEUED],
   },
   check(view, run) {
@@ -58,7 +53,7 @@ export const rule: AnyRule = {
     const ranks = ranksSharing(own, cores, run);
     const contention = throttledBy(cpu, cores, usable, ranks) ?? queuedOn(view, own, cpu, usable, ranks);
     if (!contention) return silent('its threads hardly wait for a core');
-    const { title, confidence, text, figure, fix } = contention;
+    const { title, confidence, text, figure, remedy } = contention;
     return found({
       id: 'cpu-contention',
       title,
@@ -66,7 +61,7 @@ export const rule: AnyRule = {
       addresses: addressed(view, cpu, run),
       evidence: [evidence(view, text, figure, '%'), ...sampledEvidence(view, run)],
       price: null,
-      fix,
+      remedy,
     });
   },
 };
@@ -97,7 +92,7 @@ interface Contention {
   readonly text: string;
   /** Percent. */
   readonly figure: number;
-  readonly fix: Finding['fix'];
+  readonly remedy: Use;
 }
 
 /** Ranks of the job on the same cores: all of the machine, except those that were pinned to others. */
@@ -116,16 +111,12 @@ function throttledBy(
 ): Contention | null {
   if (throttled === null || throttled < THROTTLED.value) return null;
   const limit = quota === null ? 'its quota' : `its quota of ${formatCount(quota, 'core')}`;
-  const each = threadsFor(usable, ranks);
   return {
     title: 'the container’s CPU quota stops the job',
     confidence: 0.9,
     text: `the container had used up ${limit} in ${formatWholePercent(share(throttled))} of periods, and stood still for the rest of each`,
     figure: 100 * throttled,
-    fix: {
-      text: `Raise the quota. Until then, run no more than ${formatCount(each, 'thread')} for each rank.`,
-      code: `docker run --cpus=<more> …      # Kubernetes: resources.limits.cpu\nexport OMP_NUM_THREADS=${each}`,
-    },
+    remedy: use('omp-threads', { threads: threadsFor(usable, ranks), because: 'quota' }),
   };
 }
 
@@ -153,24 +144,11 @@ function queuedOn(
     confidence: isTooMany ? 0.85 : 0.7,
     text: `threads that want to run wait for a core ${waits} of the time (${used.toFixed(1)} run, ${queued.toFixed(1)} wait); the job has ${names} ${onCores}`,
     figure: (100 * queued) / (used + queued),
-    fix: fixOf(isTooMany, threads, fewer, workers > 0),
-  };
-}
-
-function fixOf(isTooMany: boolean, threads: number, fewer: number, hasWorkers: boolean): Finding['fix'] {
-  const who = isTooMany ? '' : 'See what else runs there (top), and move it or the job. ';
-  const code = `export OMP_NUM_THREADS=${fewer}`;
-  if (threads > fewer)
-    return {
-      text: `${who}Run ${formatCount(fewer, 'thread')} for each rank: an operator waits for the slowest of its threads, so fewer of them can be faster.`,
-      code,
-    };
-  const workers = hasWorkers
-    ? 'Use fewer loader workers, or give the job more cores.'
-    : 'Give the job more cores.';
-  return {
-    text: who + workers,
-    code: 'top -H -p <training process>      # its threads\ntop                               # all others',
+    remedy: use('omp-threads', {
+      threads: fewer,
+      because: isTooMany ? 'threads' : 'others',
+      ...(threads > fewer ? {} : { onlyMoreCores: { hasWorkers: workers > 0 } }),
+    }),
   };
 }
 

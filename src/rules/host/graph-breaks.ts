@@ -1,5 +1,6 @@
 import { formatCount } from '../../base/units.js';
 import type { GraphBreak } from '../../diagnosis/run-evidence.js';
+import { about } from '../../remedies/remedies.js';
 import { found, type RunRule, silent } from '../kit/rule.js';
 
 const MAX_SHOWN = 5;
@@ -14,13 +15,7 @@ export const rule: RunRule = {
     needs: 'stderr of a job under TORCH_LOGS=graph_breaks',
     looksFor: 'Graph breaks in the log of a job that is not bound by the GPU, input or communication.',
     why: 'At a graph break compiled code returns to Python. Kernels cannot be fused across it, and the host launches more.',
-    fix: {
-      text: 'Remove the cause of each break, or move it out of the compiled function.',
-      code: 'torch.compile(model, fullgraph=True)  # raises an error at the first break',
-    },
-    check: 'Compare the loss on one batch before and after.',
-    cost: 'code',
-    risk: 'none',
+    ...about('whole-graph'),
     thresholds: [],
   },
   check({ evidence: { graphBreaks }, verdict }) {

@@ -1,3 +1,4 @@
+import { about } from '../../remedies/remedies.js';
 import { takeFromLongest } from '../../replay/edits.js';
 import { PAUSE, PAUSES, pausesOf } from '../kit/pauses.js';
 import { isWorthwhile, priceOf } from '../kit/price.js';
@@ -15,13 +16,7 @@ export const rule: TraceRule = {
     needs: 'trace',
     looksFor: 'Times of milliseconds in which the training threads call nothing of PyTorch.',
     why: 'Python’s garbage collector walks all objects; logging and file writes block. Meanwhile nothing is launched.',
-    fix: {
-      text: 'Find what runs there: garbage collection (gc.freeze(), collect at set steps), logging, file writes, data made by hand. A stack taken during a pause shows it.',
-      code: 'py-spy dump --pid <training process>      # during a pause\ngc.disable()                # gc.collect() every 1000 steps',
-    },
-    check: 'Watch memory over a few thousand steps after turning the collector off.',
-    cost: 'code',
-    risk: 'memory',
+    ...about('find-pause'),
     thresholds: [PAUSE, PAUSES],
   },
   check(view) {

@@ -1,10 +1,13 @@
 import { formatCount, formatMs, ns, share } from '../../base/units.js';
-import type { LogView } from '../../diagnosis/ranks/rank-view.js';
+import type { LogView, TraceView } from '../../diagnosis/ranks/rank-view.js';
+import { about, use } from '../../remedies/remedies.js';
+import { SYNC } from '../../replay/plan.js';
+import { Role } from '../../traces/detail/roles.js';
 import { countEvidence, percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
-import { FUSED_WITH_SCALER, scalerReads } from '../kit/grad-scaler.js';
 import { isWorthwhile, LEAST_GAIN } from '../kit/price.js';
 import { type AnyRule, found, type RuleResult, silent, threshold } from '../kit/rule.js';
-import { anomalyChecks, FIXED_SIZES, priceWithoutReads, type Waits, waitsOf } from '../kit/waits.js';
+import { anomalyChecks, priceWithoutReads, type Waits, waitsOf } from '../kit/waits.js';
+import { has } from '../kit/work.js';
 
 const METRICS = threshold('metrics phase', share(0.03), 'of the step', 'a smaller gain is within noise');
 /** Rarer waits are of single steps. */
@@ -22,14 +25,7 @@ export const rule: AnyRule = {
     looksFor:
       'Reads of GPU values (.item(), .cpu(), nonzero) after which the GPU runs dry; in event logs, a metrics phase that takes part of the step.',
     why: 'To read a value the host waits until the GPU has caught up. Then the queue is empty and the GPU waits for the host.',
-    fix: {
-      text: 'Take reads out of the step: log every N steps, keep values on the GPU, read one step late.',
-      code: 'losses.append(loss.detach())               # no .item() in the step\nif step % 100 == 0:\n    print(torch.stack(losses).mean().item())',
-    },
-    check:
-      'Logged values must be the same ones, only later. Code that branches on a value (NaN checks, clipping by hand) must stay on the GPU: torch.where.',
-    cost: 'knob',
-    risk: 'none',
+    ...about('late-reads'),
     thresholds: [
       threshold(
         'gain of a step without reads',
@@ -59,9 +55,11 @@ export const rule: AnyRule = {
       addresses: 'host',
       evidence: [countEvidence(view, count, 'waits', text)],
       price,
-      ...(mostlyScaler
-        ? { fix: FUSED_WITH_SCALER, risk: 'numerics' as const }
-        : { fix: waits.shapes > count / 2 ? FIXED_SIZES : rule.info.fix }),
+      remedy: mostlyScaler
+        ? use('fused-optimizer', { scaler: true })
+        : waits.shapes > count / 2
+          ? use('fixed-sizes', { cost: 'knob' })
+          : use('late-reads'),
     });
   },
 };
@@ -93,4 +91,23 @@ function metricsPhase(view: LogView): RuleResult {
     evidence: [timeEvidence(view, time, text)],
     price: null,
   });
+}
+
+/**
+ * How often per step `scaler.step()` reads whether gradients are finite: after they were divided by the scale, right before
+ * the optimizer's first call.
+ */
+function scalerReads({ facts: { detail } }: TraceView): number {
+  const plan = detail?.plan;
+  if (!plan) return 0;
+  const { kind, roles, length } = plan.nodes;
+  let unscaled = false;
+  let reads = 0;
+  for (let n = 1; n < length; n++) {
+    if (has(roles[n]!, Role.unscales)) unscaled = true;
+    if (!unscaled || !has(roles[n]!, Role.optimizer)) continue;
+    unscaled = false;
+    if (kind[n - 1] === SYNC && has(roles[n - 1]!, Role.reads)) reads++;
+  }
+  return reads / plan.steps.length;
 }

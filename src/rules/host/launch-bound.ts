@@ -1,3 +1,4 @@
+import { about } from '../../remedies/remedies.js';
 import { LAUNCHES, priceCompiled, SHORT_KERNEL, waitsForLaunches } from '../kit/compiling.js';
 import { IDLE, runsCompiled } from '../kit/host.js';
 import { found, silent, type TraceRule } from '../kit/rule.js';
@@ -15,14 +16,8 @@ export const rule: TraceRule = {
     looksFor:
       'The GPU idle because the host issues work more slowly than the GPU does it: short kernels, most launches find an empty queue.',
     why: 'Each operator costs the host 5–20 µs of Python and dispatch. Kernels shorter than that leave the GPU idle. torch.compile merges elementwise operators: fewer launches are left. Matrix products, norms and reductions stay, so the gain depends on the model.',
-    fix: {
-      text: 'Compile the model. The first steps are slow. CUDA graphs are a step further (no-cuda-graphs).',
-      code: 'model = torch.compile(model)',
-    },
-    check: 'Compare the loss of a few hundred steps: fused kernels round differently.',
     more: 'Leave the first steps out of any measurement: they compile. fullgraph=True raises an error where the graph breaks, instead of losing speed silently. transformers: TrainingArguments(torch_compile=True).',
-    cost: 'code',
-    risk: 'numerics',
+    ...about('compile'),
     thresholds: [IDLE, LAUNCHES, SHORT_KERNEL],
   },
   check(view) {
@@ -36,7 +31,6 @@ export const rule: TraceRule = {
       addresses: 'host',
       evidence: [waits.evidence],
       price: priceCompiled(view),
-      fix: { text: 'Compile the model. The first steps are slow.', code: rule.info.fix.code },
     });
   },
 };

@@ -1,4 +1,5 @@
 import { bytes, formatBytes, formatWholePercent, share } from '../../base/units.js';
+import { about } from '../../remedies/remedies.js';
 import { MEMORY_STALL, SWAPS } from '../../telemetry/processes/thresholds.js';
 import { evidence } from '../kit/evidence.js';
 import { type AnyRule, found, silent, threshold } from '../kit/rule.js';
@@ -27,13 +28,7 @@ export const rule: AnyRule = {
     looksFor:
       'Tasks that stall because memory must be freed first (pressure stall information), or pages read back from swap while the job trains.',
     why: 'Memory that was swapped out or evicted is read again from a disk, a thousand times slower. Every thread may be hit, at any time.',
-    fix: {
-      text: 'Use less host memory: fewer DataLoader workers, a smaller prefetch_factor, no copy of the dataset in each worker. Or give the job more.',
-      code: 'DataLoader(..., num_workers=<fewer>, prefetch_factor=2)\nfree -h; cat /proc/pressure/memory      # while it runs',
-    },
-    check: 'Nothing in the training changes.',
-    cost: 'knob',
-    risk: 'none',
+    ...about('less-host-memory'),
     thresholds: [STALLED, SWAPPED_IN],
   },
   check(view, run) {

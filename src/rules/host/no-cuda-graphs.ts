@@ -1,3 +1,4 @@
+import { about, use } from '../../remedies/remedies.js';
 import { LAUNCHES, priceWithGraphs, SHORT_KERNEL, waitsForLaunches } from '../kit/compiling.js';
 import { IDLE, runsCompiled } from '../kit/host.js';
 import { isUnfusedOptimizer, optimizerOf } from '../kit/optimizer.js';
@@ -16,15 +17,8 @@ export const rule: TraceRule = {
     looksFor:
       'The same as launch-bound, in models that are compiled or could be, with shapes that do not depend on values.',
     why: 'A CUDA graph starts a whole pass with one call: the host hardly matters any more. torch.compile records the graphs. Shapes must not change, and memory for a graph stays allocated.',
-    fix: {
-      text: 'Compile the model with CUDA graphs, and use a fused optimizer. Needs static shapes; the first steps are slow.',
-      code: 'model = torch.compile(model, mode="reduce-overhead")\noptimizer = torch.optim.AdamW(model.parameters(), lr=lr, fused=True)',
-    },
-    check:
-      'Compare the loss of a few hundred steps. Outputs of a CUDA graph are overwritten by the next step: clone what you keep.',
     more: 'Modes of torch.compile: the default is balanced, reduce-overhead adds CUDA graphs, max-autotune compiles longest for the fastest steps. transformers: TrainingArguments(torch_compile=True, torch_compile_mode="reduce-overhead").',
-    cost: 'code',
-    risk: 'numerics',
+    ...about('compile-graphs'),
     thresholds: [IDLE, LAUNCHES, SHORT_KERNEL, SHAPES],
   },
   check(view) {
@@ -43,10 +37,7 @@ export const rule: TraceRule = {
       evidence: [waits.evidence],
       price: priceWithGraphs(view),
       inShort: `CUDA graphs${fusesOptimizer ? ' and a fused optimizer' : ''}`,
-      fix: {
-        text: `${compiled ? 'The model is compiled: add CUDA graphs' : 'Compile the model with CUDA graphs'}${fusesOptimizer ? ', and use a fused optimizer (included in the gain)' : ''}. Needs static shapes; the first steps are slow.`,
-        code: `model = torch.compile(model, mode="reduce-overhead")${fusesOptimizer ? '\noptimizer = torch.optim.AdamW(model.parameters(), lr=lr, fused=True)' : ''}`,
-      },
+      remedy: use('compile-graphs', { compiled, fusesOptimizer }),
     });
   },
 };

@@ -1,5 +1,6 @@
 import { formatMs, ns, toMs } from '../../base/units.js';
 import { recurring } from '../../facts/job-time.js';
+import { about, use } from '../../remedies/remedies.js';
 import { atSpan, evidence } from '../kit/evidence.js';
 import { found, silent, type TraceRule } from '../kit/rule.js';
 
@@ -17,13 +18,7 @@ export const rule: TraceRule = {
     looksFor:
       'One step of six or more that takes over twice as long as the others, which are alike, while the GPU waits for the host.',
     why: 'Garbage collection, a checkpoint, a log line or another process may hold up one step. Once in a short recording says nothing about how often: the step is left out of all other figures.',
-    fix: {
-      text: 'Record more steps, or the events of the whole run. If it comes back, look at what runs there.',
-      code: 'whyslow run -- python train.py             # step times of the whole run\npy-spy dump --pid <training process>       # during a slow step',
-    },
-    check: 'Nothing changes in training.',
-    cost: 'code',
-    risk: 'none',
+    ...about('watch-run'),
     thresholds: [],
   },
   check(view, { job }) {
@@ -40,10 +35,7 @@ export const rule: TraceRule = {
       addresses: 'host',
       evidence: [atSpan({ ts, dur, step: index }, evidence(view, text, toMs(ns(dur - usual)), 'ms'))],
       price: null,
-      fix: {
-        text: rule.info.fix.text,
-        code: `whyslow run -- ${job.command}\npy-spy dump --pid <training process>   # during a slow step`,
-      },
+      remedy: use('watch-run', { job }),
     });
   },
 };

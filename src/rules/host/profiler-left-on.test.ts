@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { drawView, fires, silence } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { found } from '../../base/check.js';
-import { PROFILER_LEFT_ON } from '../../facts/note-codes.js';
+import { PROFILER_LEFT_ON } from '../../facts/step-facts.js';
 import { rule } from './profiler-left-on.js';
 
 const view = drawView(

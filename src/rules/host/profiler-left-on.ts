@@ -1,4 +1,5 @@
-import { PROFILER_LEFT_ON } from '../../facts/note-codes.js';
+import { PROFILER_LEFT_ON } from '../../facts/step-facts.js';
+import { about } from '../../remedies/remedies.js';
 import { evidence } from '../kit/evidence.js';
 import { type AnyRule, found, silent } from '../kit/rule.js';
 
@@ -12,13 +13,7 @@ export const rule: AnyRule = {
     needs: 'events of whyslow run',
     looksFor: 'torch.profiler of the job at work in most of its steps.',
     why: 'A profiler that records makes every operator slower, and its memory and files grow. A schedule without repeat begins a new window after each one.',
-    fix: {
-      text: 'Remove it from real runs, or let it record once.',
-      code: 'schedule=torch.profiler.schedule(wait=5, warmup=3, active=6, repeat=1)',
-    },
-    check: 'Nothing in the training changes. Compare step times before and after.',
-    cost: 'free',
-    risk: 'none',
+    ...about('profile-once'),
     thresholds: [],
   },
   check(view) {

@@ -1,4 +1,5 @@
-import { MANY, recompiled, recompileEvidence, recompileFix } from '../kit/recompile-log.js';
+import { about, use } from '../../remedies/remedies.js';
+import { MANY, recompiled, recompileEvidence, recompileRemedy } from '../kit/recompile-log.js';
 import { found, type RunRule, silent } from '../kit/rule.js';
 
 /** The part of T16 that needs no trace. With one, `recompiles` says what it costs and quotes the log. */
@@ -12,14 +13,7 @@ export const rule: RunRule = {
     needs: 'stderr of a job under TORCH_LOGS=recompiles, or with the recompile-limit warning',
     looksFor: 'A function that reached the recompile limit, or was compiled again three times or more.',
     why: 'Each recompile stops the step for seconds to minutes. After 8 torch.compile gives up, and the function runs eagerly from then on.',
-    fix: {
-      text: 'See which guard fails, then keep it from changing: pad or bucket lengths, or mark the dimension dynamic.',
-      code: 'TORCH_LOGS=recompiles python train.py 2> stderr.log',
-    },
-    check:
-      'Padding must be masked out of attention and loss: compare the loss on one batch before and after.',
-    cost: 'code',
-    risk: 'numerics',
+    ...about('stable-guards'),
     thresholds: [MANY],
   },
   check(run) {
@@ -33,7 +27,7 @@ export const rule: RunRule = {
           ? 'the log shows only a few recompiles, as at any start'
           : 'no log of torch.compile',
       );
-    const fix = recompileFix(functions);
+    const remedy = recompileRemedy(functions);
     return found({
       id: worst.limit ? 'recompile-limit' : 'recompiles',
       title: worst.limit
@@ -44,7 +38,7 @@ export const rule: RunRule = {
       evidence: recompileEvidence(functions),
       price: null,
       ranks: [...new Set(functions.flatMap((f) => f.rank ?? []))],
-      ...(fix ? { fix } : {}),
+      remedy: remedy ?? use('stable-guards', { fromLog: true }),
     });
   },
 };

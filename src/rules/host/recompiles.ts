@@ -2,6 +2,7 @@ import { formatMs, fromMs, ms, type Ns, ns, share } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import type { CompiledFunction } from '../../diagnosis/run-evidence.js';
 import { recurring } from '../../facts/job-time.js';
+import { about, type Use } from '../../remedies/remedies.js';
 import { removeCalls, takeFromLongest } from '../../replay/edits.js';
 import type { Plan } from '../../replay/plan.js';
 import type { OperatorTotal } from '../../traces/detail/operators.js';
@@ -9,11 +10,10 @@ import { LEAST_PAUSE_NS } from '../../traces/detail/pauses.js';
 import { Role } from '../../traces/detail/roles.js';
 import { compileModel } from '../kit/compiling.js';
 import { evidence, percentOfStep, shortened, timeEvidence } from '../kit/evidence.js';
-import type { Evidence, Finding } from '../kit/finding.js';
+import type { Evidence } from '../kit/finding.js';
 import { fallsBackToEager, hostTime } from '../kit/host.js';
 import { isWorthwhile, priceOf } from '../kit/price.js';
-import { KEEP_GUARDS } from '../kit/recompile-fix.js';
-import { recompiled, recompileEvidence, recompileFix } from '../kit/recompile-log.js';
+import { recompiled, recompileEvidence, recompileRemedy } from '../kit/recompile-log.js';
 import {
   found,
   type RankFinding,
@@ -47,7 +47,7 @@ export const rule: TraceRule = {
     looksFor:
       'Compile spans after warm-up; a compiled function that looks up its cache and then runs eagerly (recompile limit reached); operators that take milliseconds to prepare a launch, for every new shape.',
     why: 'A new length, a changed flag or a new object breaks a guard: torch.compile compiles again, and after 8 times gives up and runs eagerly. cuDNN builds a plan for every new shape.',
-    ...KEEP_GUARDS,
+    ...about('stable-guards'),
     thresholds: [COMPILING, PLAN, PLANS],
   },
   check(view, run) {
@@ -58,24 +58,24 @@ export const rule: TraceRule = {
 /** The log of torch.compile names function and guard, which no trace does. */
 function withLog(inTrace: RuleResult, functions: readonly CompiledFunction[]): RuleResult {
   if (functions.length === 0) return inTrace;
-  const fix = recompileFix(functions);
+  const remedy = recompileRemedy(functions);
   const more = recompileEvidence(functions);
   if ('findings' in inTrace)
     return found(
       ...inTrace.findings.map((f) => ({
         ...f,
         evidence: [...f.evidence, ...more],
-        ...(fix && f.id !== 'plans-rebuilt' ? { fix } : {}),
+        ...(remedy && f.id !== 'plans-rebuilt' ? { remedy } : {}),
       })),
     );
   // Recompiles that the trace does not show are over. A function that was given up stays slow.
-  return functions[0]!.limit === null ? inTrace : found(gaveUp(functions[0]!, more, fix));
+  return functions[0]!.limit === null ? inTrace : found(gaveUp(functions[0]!, more, remedy));
 }
 
 function gaveUp(
   { name }: CompiledFunction,
   evidence: readonly Evidence[],
-  fix: Finding['fix'] | undefined,
+  remedy: Use | undefined,
 ): RankFinding {
   return {
     id: 'recompile-limit',
@@ -84,7 +84,7 @@ function gaveUp(
     addresses: 'host',
     evidence,
     price: null,
-    ...(fix ? { fix } : {}),
+    ...(remedy ? { remedy } : {}),
   };
 }
 

@@ -1,7 +1,8 @@
+import { about } from '../../remedies/remedies.js';
 import { countEvidence } from '../kit/evidence.js';
 import { isWorthwhile } from '../kit/price.js';
 import { found, silent, type TraceRule } from '../kit/rule.js';
-import { FIXED_SIZES, priceWithoutReads, SHAPES, waitsOf } from '../kit/waits.js';
+import { priceWithoutReads, SHAPES, waitsOf } from '../kit/waits.js';
 
 export const rule: TraceRule = {
   reads: 'traces',
@@ -14,10 +15,7 @@ export const rule: TraceRule = {
     needs: 'trace',
     looksFor: 'Several nonzero, unique or boolean-mask operators per step, for whose size the host waits.',
     why: 'The waits may cost little, but a model whose shapes depend on values cannot be compiled or captured as a whole.',
-    fix: FIXED_SIZES,
-    check: 'Padded entries must not count in losses and means: compare the loss on one batch.',
-    cost: 'code',
-    risk: 'none',
+    ...about('fixed-sizes'),
     thresholds: [SHAPES],
   },
   check(view) {

@@ -1,4 +1,5 @@
 import { formatMs, formatPercent, share, toUs, us } from '../../base/units.js';
+import { about, use } from '../../remedies/remedies.js';
 import { evidence } from '../kit/evidence.js';
 import { idleForLaunches, trains } from '../kit/host.js';
 import { found, silent, type TraceRule, threshold } from '../kit/rule.js';
@@ -29,15 +30,8 @@ export const rule: TraceRule = {
     looksFor:
       'The GPU mostly idle for the host while its kernels last a few microseconds: each launch carries too little work.',
     why: 'The host’s cost of a step does not depend on the batch size. A larger micro-batch carries more samples for the same launches.',
-    fix: {
-      text: 'Raise the micro-batch as far as memory allows and lower gradient accumulation by the same factor: the effective batch stays the same.',
-      code: 'loader = DataLoader(..., batch_size=4 * batch_size)\naccumulation_steps //= 4        # same effective batch',
-    },
-    check:
-      'With the same effective batch the loss curve is the same up to noise; batch norm sees other statistics. Without accumulation to lower, tune the learning rate again.',
     more: 'The same effective batch runs faster in fewer pieces: 4 × 16 steps of accumulation rather than 1 × 64.',
-    cost: 'knob',
-    risk: 'numerics',
+    ...about('larger-micro-batch'),
     thresholds: [BUSY, IDLE, SHORT_KERNEL],
   },
   check(view) {
@@ -56,16 +50,7 @@ export const rule: TraceRule = {
       addresses: 'host',
       evidence: [evidence(view, text, Math.round(typical / 10) / 100, 'µs/kernel')],
       price: null,
-      ...(trains(view) ? {} : INFERENCE),
+      remedy: use('larger-micro-batch', { trains: trains(view) }),
     });
   },
 };
-
-/** Accumulation and learning rates concern training only. */
-const INFERENCE = {
-  fix: {
-    text: 'Raise the batch size as far as memory and latency allow: the same launches then carry more samples.',
-    code: 'loader = DataLoader(..., batch_size=4 * batch_size)',
-  },
-  risk: 'memory',
-} as const;

@@ -1,4 +1,5 @@
 import { formatMs } from '../../base/units.js';
+import { about } from '../../remedies/remedies.js';
 import { gpuOrHost, timeEvidence } from '../kit/evidence.js';
 import { FOR_LOOP_LAUNCHES, fuseOptimizer, optimizerOf } from '../kit/optimizer.js';
 import { priceOf } from '../kit/price.js';
@@ -16,14 +17,7 @@ export const rule: TraceRule = {
     looksFor:
       'Inside Optimizer.step: dozens of launches per step that are not multi-tensor kernels (a for-loop), or lists of tensors (foreach) where a fused kernel exists.',
     why: 'A for-loop makes ten or more launches for every parameter. foreach makes them for lists of parameters; fused does all the arithmetic in one kernel.',
-    fix: {
-      text: 'Use the fused implementation; where there is none, foreach.',
-      code: 'torch.optim.AdamW(model.parameters(), lr=lr, fused=True)',
-    },
-    check:
-      'Same arithmetic in another order: loss curves agree to rounding. fused needs all parameters on the GPU in floating point.',
-    cost: 'knob',
-    risk: 'numerics',
+    ...about('fused-optimizer'),
     thresholds: [FOR_LOOP_LAUNCHES],
   },
   check(view) {

@@ -23,7 +23,7 @@ describe('zero fill', () => {
     const expected = { id: 'zero-fill', addresses: 'gpu', unit: 'ms/step', placed: false } as const;
     const found = fires(rule, drawView(steps(4, 20200, ZERO_FILL)), expected);
     expectGain(found, 20.2 / 10.2);
-    expect(found.fix).toBeUndefined();
+    expect(found.fix).toEqual(rule.info.fix);
   });
 
   it.each([

@@ -1,4 +1,5 @@
 import { formatMs } from '../../base/units.js';
+import { about } from '../../remedies/remedies.js';
 import { removeCalls } from '../../replay/edits.js';
 import { Role } from '../../traces/detail/roles.js';
 import { gpuOrHost, percentOfStep, timeEvidence } from '../kit/evidence.js';
@@ -17,13 +18,7 @@ export const rule: TraceRule = {
     needs: 'trace or script',
     looksFor: 'Kernels that zero_grad launches (set_to_none=False), where they cost something.',
     why: 'Filling every gradient with zeros writes it once more, and backward then adds to it instead of writing it.',
-    fix: {
-      text: 'Drop gradients instead of filling them.',
-      code: 'optimizer.zero_grad(set_to_none=True)',
-    },
-    check: 'Nothing changes in the result. Code that reads .grad before backward must expect None.',
-    cost: 'free',
-    risk: 'none',
+    ...about('drop-gradients'),
     thresholds: [],
   },
   check(view) {

@@ -2,10 +2,10 @@ import { largest, mean } from '../../base/statistics.js';
 import { formatMs, ns, share, toMs } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { CapturedLoader } from '../../diagnosis/run-facts.js';
+import { about, use } from '../../remedies/remedies.js';
 import { type LoaderQueue, REFILLS, refills } from '../../traces/detail/loader-queue.js';
 import { atSpan, evidence } from '../kit/evidence.js';
 import { INPUT_WAIT, NO_WORKERS, silentIfFed } from '../kit/input-wait.js';
-import { loaderCode } from '../kit/loader.js';
 import { type AnyRule, found, type Level, type Levels, type Price, silent, threshold } from '../kit/rule.js';
 
 /** Waits are bursts when the quiet steps wait less than this part of the worst one. */
@@ -37,11 +37,8 @@ export const rule: AnyRule = {
     looksFor:
       'Input waits in a minority of steps, while the others find their batch ready and the loader is fast enough on average.',
     why: 'Workers finish together, or some samples are slow. A deeper prefetch queue bridges the gaps; it cannot raise the rate.',
-    fix: { text: 'Let each worker prepare more batches ahead.', code: 'DataLoader(..., prefetch_factor=4)' },
-    check: 'Only memory changes: prefetch_factor x num_workers batches are held on the host.',
     more: 'The default is 2 batches for each worker, without workers none. If the loader is too slow on average, more workers (T4) or faster ones (T8) help, and no queue does.',
-    cost: 'knob',
-    risk: 'memory',
+    ...about('loader-prefetch'),
     thresholds: [INPUT_WAIT, RATE_LIMITED],
   },
   check(view, run) {
@@ -81,10 +78,7 @@ export const rule: AnyRule = {
       ],
       // Workers that finish together look the same, and a deeper queue does not make them faster.
       price: keepsUp ? priceOfCycle(view, waits, starts) : null,
-      fix: {
-        text: rule.info.fix.text,
-        code: loaderCode({ prefetch_factor: Math.max(4, 2 * (loader?.prefetchFactor ?? 2)) }, loader),
-      },
+      remedy: use('loader-prefetch', { factor: Math.max(4, 2 * (loader?.prefetchFactor ?? 2)) }),
     });
   },
 };

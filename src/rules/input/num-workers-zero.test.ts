@@ -107,7 +107,7 @@ describe('num_workers=0', () => {
       expect(found.fix!.code).toContain('get_worker_info()');
       expect(finding(4, { iterable: true, splitByWorker: true }).fix!.text).not.toMatch(/split/);
       // One worker yields everything once.
-      expect(finding(2, { iterable: true, splitByWorker: false }).risk).toBeUndefined();
+      expect(finding(2, { iterable: true, splitByWorker: false }).risk).toBe('memory');
     });
 
     it('says that workers gain nothing while all cores are busy', () => {

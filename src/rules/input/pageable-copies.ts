@@ -1,5 +1,6 @@
 import { formatMs, type Ns, ns, share } from '../../base/units.js';
 import type { LogView, TraceView } from '../../diagnosis/ranks/rank-view.js';
+import { about, use } from '../../remedies/remedies.js';
 import { skipWaits } from '../../replay/edits.js';
 import { type Plan, SYNC } from '../../replay/plan.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
@@ -39,15 +40,8 @@ export const rule: AnyRule = {
     looksFor:
       'Memcpy HtoD (Pageable -> Device) with the GPU waiting for it, or copies from pinned memory for which the host waits.',
     why: 'The driver copies pageable memory through a small staging buffer, at a fraction of the link’s rate, and blocks the host meanwhile. Either setting alone does nothing: only pinned memory can be copied asynchronously, and only non_blocking=True asks for it.',
-    fix: {
-      text: 'Pin the batches and copy them without waiting: both are needed.',
-      code: 'loader = DataLoader(..., pin_memory=True)\nx = x.to(device, non_blocking=True)',
-    },
-    check:
-      'Do not change a pinned batch on the host before the step that uses it has been launched and has run.',
     more: 'whyslow_capture.to_device(batch, device) copies nested batches without waiting, and warns once if their memory is not pinned.',
-    cost: 'knob',
-    risk: 'memory',
+    ...about('pinned-copies'),
     thresholds: [
       EXPOSED,
       threshold(
@@ -82,10 +76,7 @@ export const rule: AnyRule = {
       addresses: 'data',
       evidence: [atKernel(topKernel(view, isCopyToDevice), timeEvidence(view, exposed, text))],
       price,
-      fix: {
-        text: 'The memory is pinned: copy without waiting.',
-        code: 'x = x.to(device, non_blocking=True)',
-      },
+      remedy: use('pinned-copies', { pinned: true }),
     });
   },
 };

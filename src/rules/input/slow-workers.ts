@@ -1,15 +1,25 @@
-import { formatCount, formatMs, formatWholePercent, share } from '../../base/units.js';
+import { bytes, formatBytes, formatCount, formatMs, formatWholePercent, share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
-import type { CapturedLoader } from '../../diagnosis/run-facts.js';
+import type { CapturedLoader, CapturedRank, RunFacts } from '../../diagnosis/run-facts.js';
 import { emptyingQueue } from '../../diagnosis/verdict/prefetch-queue.js';
+import { fasterWorkersInShort } from '../../remedies/fixes/faster-workers.js';
+import { about, type Use, use } from '../../remedies/remedies.js';
+import { dropInputWaits } from '../../replay/edits.js';
+import { READS } from '../../telemetry/processes/thresholds.js';
 import type { WorkerUse } from '../../telemetry/processes/worker-use.js';
 import type { LoaderQueue } from '../../traces/detail/loader-queue.js';
-import { atSpan, countEvidence, percentOfStep, timeEvidence } from '../kit/evidence.js';
+import {
+  atSpan,
+  countEvidence,
+  evidence as evidenceOf,
+  percentOfStep,
+  timeEvidence,
+} from '../kit/evidence.js';
+import type { Evidence } from '../kit/finding.js';
 import { INPUT_WAIT, NO_WORKERS, silentIfFed } from '../kit/input-wait.js';
-import { type LoaderLimit, limitOf, mayDuplicate } from '../kit/loader.js';
-import { type AnyRule, found, threshold } from '../kit/rule.js';
-import { adviceFor, sleepsOnTimer } from '../kit/worker-advice.js';
-import { sampledWorkers, workerEvidence } from '../kit/worker-samples.js';
+import { coresOf, type LoaderLimit, limitOf, planWorkers, unsplitBy } from '../kit/loader.js';
+import { priceFromLog, priceOf } from '../kit/price.js';
+import { type AnyRule, found, type Level, type Levels, type Price, threshold } from '../kit/rule.js';
 
 /** A step waits if it waits for more than this part of the step. */
 const WAITS = 0.02;
@@ -25,14 +35,8 @@ export const rule: AnyRule = {
     looksFor:
       'Nothing computes in _MultiProcessingDataLoaderIter.__next__: the workers do not keep up. In a short trace: fewer batches arrive than steps use.',
     why: 'More workers help only while there are free cores (CPU-bound work) or latency to hide (IO-bound work). Which it is decides the fix.',
-    fix: {
-      text: 'Look at the workers while the job runs (whyslow triage). At 100% CPU: move decoding and augmentation to the GPU, or do them once beforehand. Sleeping in read(): stage the data on local NVMe, and pack small files into large shards.',
-      code: 'whyslow triage --stacks      # what the workers of the running job do\n# IO:  webdataset/parquet shards on local NVMe\n# CPU: kornia / torchvision.transforms.v2 on the GPU',
-    },
-    check: 'Compare a few hundred batches before and after: same samples, same distribution of augmentation.',
     more: 'On the GPU: NVIDIA DALI, kornia, torchvision.transforms.v2 on tensors. Small files: pack them into tar shards (WebDataset) or Parquet.',
-    cost: 'code',
-    risk: 'data',
+    ...about('faster-workers'),
     thresholds: [
       INPUT_WAIT,
       threshold(
@@ -61,11 +65,7 @@ export const rule: AnyRule = {
             view.time.idle_data,
             waitText(view) + whatWorkersDo(limit, captured?.loader, sampled),
           );
-    const advice = adviceFor(view, captured, limit, sampled) ?? {
-      fix: rule.info.fix,
-      price: null,
-      workers: null,
-    };
+    const advice = adviceFor(view, captured, limit, sampled);
     return found({
       id: 'slow-workers',
       title: 'the loader’s workers do not keep up',
@@ -75,10 +75,8 @@ export const rule: AnyRule = {
         view.source === 'trace' ? atSpan(view.facts.input.longest, evidence) : evidence,
         ...workerEvidence(view, run),
       ],
-      price: fed ? null : advice.price,
-      fix: advice.fix,
-      cost: advice.workers === null || mayDuplicate(advice.workers, captured?.loader) ? 'code' : 'knob',
-      risk: advice.workers === null || mayDuplicate(advice.workers, captured?.loader) ? 'data' : 'memory',
+      price: fed ? null : (advice?.price ?? null),
+      ...(advice ? { remedy: advice.remedy } : {}),
     });
   },
 };
@@ -121,4 +119,92 @@ function whatWorkersDo(
     default:
       return '';
   }
+}
+
+/** What to do about workers that do not keep up. */
+interface Advice {
+  readonly remedy: Use;
+  readonly price: Price | null;
+}
+
+/** Added workers share caches and memory with the present ones (zoo, FFT: 1.4 for each of 4, up to 1.75 for each of 12). */
+const ADDED_COST: Levels = { low: 1.3, likely: 1.1, high: 1 };
+
+/** Null: capture did not record what the workers do. */
+function adviceFor(
+  view: RankView,
+  captured: CapturedRank | undefined,
+  limit: LoaderLimit,
+  sampled: WorkerUse | null,
+): Advice | null {
+  const loader = captured?.loader;
+  const hasGpu = view.facts.hasGpuWork;
+  if (limit === 'handover') return { remedy: use('faster-workers', { limit, hasGpu }), price: null };
+  const [now, cores] = [loader?.numWorkers ?? 0, coresOf(captured)];
+  if (limit === 'unknown' || now === 0 || cores === null) return null;
+  const exposed = view.time.idle_data;
+  // While steps wait, all workers are busy, so one of them needs this long for a batch.
+  const work = now * view.step.unprofiled;
+  const { workers } = planWorkers(work, view.step.unprofiled - exposed, captured, now);
+  const slow = { limit: limit !== 'io' ? 'cpu' : sleepsOnTimer(sampled) ? 'timer' : 'io', hasGpu } as const;
+  // Workers that sleep share cores. How much more of them help depends on what they wait for, so there is no price.
+  if (limit === 'io' && workers <= now) {
+    const orWorkers = 2 * now;
+    const unsplit = unsplitBy(orWorkers, loader);
+    return { remedy: use('faster-workers', { ...slow, now, cores, orWorkers, unsplit }), price: null };
+  }
+  if (limit === 'cores' || workers <= now) {
+    const forEachRank = (captured?.cores?.ranks ?? 1) > 1;
+    return { remedy: use('faster-workers', { ...slow, now, cores, forEachRank }), price: null };
+  }
+  const floor = (level: Level) => (work * ADDED_COST[level]) / workers;
+  return {
+    remedy: use('loader-workers', {
+      workers,
+      now,
+      cores,
+      persistent: loader?.persistentWorkers !== true,
+      unsplit: unsplitBy(workers, loader),
+      instead: fasterWorkersInShort(slow),
+    }),
+    price:
+      view.source === 'trace'
+        ? priceOf(view, dropInputWaits, floor)
+        : priceFromLog(view, (level) => Math.max(view.step.unprofiled - exposed, floor(level))),
+  };
+}
+
+/** Workers sleep on a timer, and do not wait for reads. */
+const sleepsOnTimer = (sampled: WorkerUse | null): boolean =>
+  sampled !== null && sampled.pause > sampled.disk + sampled.network;
+
+/** What samples of /proc show about a rank's DataLoader workers. */
+const sampledWorkers = (view: RankView, { evidence: { activity } }: RunFacts): WorkerUse | null =>
+  activity.get(view.rank)?.workers ?? null;
+
+const LEAST_NAMED = 0.05;
+
+/** One sentence with what decides between computing and reading. Empty without samples. */
+function workerEvidence(view: RankView, run: RunFacts): readonly Evidence[] {
+  const sampled = sampledWorkers(view, run);
+  if (!sampled) return [];
+  const states = [
+    [sampled.ran, 'run'],
+    [sampled.queued, 'wait for a core'],
+    [sampled.disk, 'wait for a disk or network file system'],
+    [sampled.network, 'wait for the network'],
+    [sampled.pause, 'sleep on a timer (time.sleep)'],
+    [sampled.asks, 'wait for a request or a lock'],
+  ] as const;
+  const named = states.flatMap(([part, what]) =>
+    part >= LEAST_NAMED ? [`${what} ${percent(part)} of the time`] : [],
+  );
+  const rate = (perSecond: number) => `${formatBytes(bytes(Math.round(perSecond)))}/s`;
+  const reads =
+    sampled.reads >= READS / 10
+      ? `; together they read ${rate(sampled.reads)}, ${rate(sampled.fromDisk)} from disk`
+      : '';
+  const who = formatCount(sampled.workers, 'DataLoader worker');
+  const text = `in /proc, ${who}: ${named.length > 0 ? named.join(', ') : 'asleep all the time'}${reads}`;
+  return [evidenceOf(view, text, Math.round(100 * sampled.ran), '%')];
 }

@@ -1,5 +1,6 @@
 import { largest } from '../../base/statistics.js';
 import { formatCount, formatMs, fromMs, ms, ns, share } from '../../base/units.js';
+import { about } from '../../remedies/remedies.js';
 import { takeFromLongest } from '../../replay/edits.js';
 import { atSpan, silentBelow, timeEvidence } from '../kit/evidence.js';
 import { NO_WORKERS } from '../kit/input-wait.js';
@@ -24,15 +25,8 @@ export const rule: TraceRule = {
     looksFor:
       'A request that finds the loader exhausted, then a long time until the next iterator is asked: worker processes end and new ones are forked. Part of the loss is outside __next__.',
     why: 'Forking workers and importing their modules takes tens to hundreds of milliseconds. With short epochs that happens many times per minute.',
-    fix: {
-      text: 'Keep the workers between epochs.',
-      code: 'DataLoader(..., num_workers=N, persistent_workers=True)',
-    },
-    check:
-      'Datasets that change state in __init__ or per epoch now keep it: reseed in set_epoch, not in the constructor.',
     more: 'Needs num_workers above 0. It brings most where epochs are short, or where the dataset loads an index when it is made.',
-    cost: 'knob',
-    risk: 'memory',
+    ...about('loader-persistent'),
     thresholds: [RESTART, RESTARTS],
   },
   check(view) {

@@ -1,5 +1,5 @@
+import { about } from '../../remedies/remedies.js';
 import { checkJobPhase, LEAST_PHASE } from '../kit/job-phase.js';
-import { KEEP_GUARDS } from '../kit/recompile-fix.js';
 import type { AnyRule } from '../kit/rule.js';
 
 export const rule: AnyRule = {
@@ -11,7 +11,7 @@ export const rule: AnyRule = {
     needs: 'events of whyslow run',
     looksFor: 'Compilations that go on after the first steps, on CPUs as on GPUs.',
     why: 'A new length, a changed flag or a new object breaks a guard, and torch.compile compiles again. After 8 times it gives up and runs eagerly.',
-    ...KEEP_GUARDS,
+    ...about('stable-guards'),
     thresholds: [LEAST_PHASE],
   },
   check: (view) =>

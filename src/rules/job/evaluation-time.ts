@@ -1,7 +1,8 @@
 import { share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import { outsidePerStep } from '../../facts/job-time.js';
-import { checkJobPhase, inWordsOf, LEAST_PHASE } from '../kit/job-phase.js';
+import { about, use } from '../../remedies/remedies.js';
+import { checkJobPhase, LEAST_PHASE } from '../kit/job-phase.js';
 import { type AnyRule, silent, threshold } from '../kit/rule.js';
 
 const LEAST_UNKNOWN = threshold(
@@ -21,16 +22,10 @@ export const rule: AnyRule = {
     looksFor:
       'Time from model.eval() to model.train(), in Trainer.evaluate, Trainer.predict and Lightning’s evaluation loop; or in calls of the model without gradients now and then.',
     why: 'No training happens meanwhile. A score that is needed to choose a model rarely needs all of the data, or to be taken this often.',
-    fix: {
-      text: 'Evaluate less often, or on a fixed part of the data, and on all of it at the end. Evaluation keeps no activations: a larger batch and torch.inference_mode() make it faster.',
-      code: 'if step % 1000 == 0:\n    evaluate(itertools.islice(validation, 50))\n# Trainer: eval_steps=1000, per_device_eval_batch_size=…\n# Lightning: Trainer(val_check_interval=1000, limit_val_batches=50)',
-    },
-    check: 'On fewer batches the score is noisier: compare it with the score on all of them once.',
-    cost: 'knob',
-    risk: 'none',
+    ...about('fewer-evaluations'),
     thresholds: [LEAST_PHASE, LEAST_UNKNOWN],
   },
-  check: (view, run) => {
+  check: (view) => {
     const has = (name: string) => view.job?.phases.some((p) => p.name === name && !p.own) ?? false;
     if (has('inference') && !has('evaluation'))
       return outsidePerStep(view.job!, 'inference') < LEAST_UNKNOWN.value * view.step.whole
@@ -38,10 +33,6 @@ export const rule: AnyRule = {
         : withoutEval(view);
     return checkJobPhase(view, 'evaluation', 'evaluation', {
       title: 'evaluation takes a large part of the job: less often, or on fewer batches',
-      fix: inWordsOf(run.captured.get(view.rank), rule.info.fix, {
-        transformers: { code: 'TrainingArguments(..., eval_steps=1000, per_device_eval_batch_size=…)' },
-        lightning: { code: 'Trainer(..., val_check_interval=1000, limit_val_batches=50)' },
-      }),
     });
   },
 };
@@ -50,8 +41,5 @@ export const rule: AnyRule = {
 const withoutEval = (view: RankView) =>
   checkJobPhase(view, 'inference', 'inference phase', {
     title: 'calls of the model without gradients take a large part of the job',
-    fix: {
-      text: 'If it is an evaluation: less often, or on a fixed part of the data, and call model.eval() first, or dropout stays on. If it collects data (a rollout): larger batches, fewer calls.',
-      code: rule.info.fix.code,
-    },
+    remedy: use('fewer-evaluations', { withoutEval: true }),
   });

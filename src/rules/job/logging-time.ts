@@ -1,3 +1,4 @@
+import { about } from '../../remedies/remedies.js';
 import { checkJobPhase, LEAST_PHASE } from '../kit/job-phase.js';
 import type { AnyRule } from '../kit/rule.js';
 
@@ -10,13 +11,7 @@ export const rule: AnyRule = {
     needs: 'events of whyslow run',
     looksFor: 'Time in wandb, TensorBoard, MLflow, Accelerate’s trackers, tqdm, and in printing tensors.',
     why: 'A histogram, an image or a call to a server takes longer than a number. Printing a tensor copies it to the host and formats it.',
-    fix: {
-      text: 'Log every few dozen steps, several values in one call, and numbers rather than tensors, histograms or images.',
-      code: 'if step % 50 == 0:\n    run.log({"loss": loss.item(), "lr": lr})   # one call, plain numbers',
-    },
-    check: 'Curves have fewer points.',
-    cost: 'knob',
-    risk: 'none',
+    ...about('fewer-logs'),
     thresholds: [LEAST_PHASE],
   },
   check: (view) =>

@@ -1,5 +1,6 @@
 import { formatMs, formatWholePercent, ns, share } from '../../base/units.js';
 import { jobCause } from '../../diagnosis/verdict/job-phase.js';
+import { about, use } from '../../remedies/remedies.js';
 import { timeEvidence } from '../kit/evidence.js';
 import { coresOf } from '../kit/loader.js';
 import { type AnyRule, found, silent, threshold } from '../kit/rule.js';
@@ -16,8 +17,6 @@ const ROLLOUT = 'no_grad';
 const NAMED = 'rollout';
 
 const USUAL_ENVIRONMENTS = 8;
-const codeFor = (environments: number) =>
-  `make_vec_env(make_env, n_envs=${environments}, vec_env_cls=SubprocVecEnv)   # SB3\ngymnasium.vector.AsyncVectorEnv([make_env] * ${environments})`;
 
 export const rule: AnyRule = {
   reads: 'traces and logs',
@@ -31,14 +30,7 @@ export const rule: AnyRule = {
     looksFor:
       'In each iteration a stretch in which the model is called without gradients, then several updates: the rollout of reinforcement learning, with all that runs between the calls.',
     why: 'One environment at a time leaves the model a batch of one, and the updates wait for the slowest call. Environments in processes of their own run at the same time.',
-    fix: {
-      text: 'If the environment holds the thread: run several of them at once, in processes, one for each core. If the model does: more environments for each call, since a larger batch costs little more. Longer rollouts with larger mini-batches cost fewer updates.',
-      code: codeFor(USUAL_ENVIRONMENTS),
-    },
-    check:
-      'With n environments a rollout of the same length has n times the data: divide the number of steps by n, or tune again. Seed each environment.',
-    cost: 'code',
-    risk: 'data',
+    ...about('more-environments'),
     thresholds: [LEAST_ROLLOUT],
   },
   check(view, run) {
@@ -50,7 +42,7 @@ export const rule: AnyRule = {
     const part = share(perStep / view.step.whole);
     if (part < LEAST_ROLLOUT.value) return silent(`rollouts are ${formatWholePercent(part)} of the loop`);
     return found({
-      id: jobCause(phase.name),
+      id: jobCause(phase.name === ROLLOUT ? ROLLOUT : NAMED),
       title: 'collecting data takes a large part of each iteration',
       confidence: 0.9,
       addresses: 'host',
@@ -62,10 +54,9 @@ export const rule: AnyRule = {
         ),
       ],
       price: null,
-      fix: {
-        text: rule.info.fix.text,
-        code: codeFor(coresOf(run.captured.get(view.rank)) ?? USUAL_ENVIRONMENTS),
-      },
+      remedy: use('more-environments', {
+        environments: coresOf(run.captured.get(view.rank)) ?? USUAL_ENVIRONMENTS,
+      }),
     });
   },
 };

@@ -1,4 +1,5 @@
 import { formatMs, share } from '../../base/units.js';
+import { about } from '../../remedies/remedies.js';
 import { removeCalls } from '../../replay/edits.js';
 import type { Plan } from '../../replay/plan.js';
 import { Role } from '../../traces/detail/roles.js';
@@ -30,15 +31,8 @@ export const rule: TraceRule = {
     looksFor:
       'Operators that only a forward pass calls (linear, layer_norm, attention, ...) inside nodes of the backward pass.',
     why: 'Checkpointing trades a second forward pass, about a quarter of the compute, for memory. Where memory is free the trade is a loss.',
-    fix: {
-      text: 'Checkpoint fewer blocks, or none, as far as memory allows: try without, then every second block.',
-      code: 'x = block(x)   # instead of checkpoint(block, x, use_reentrant=False)\n# Hugging Face: model.gradient_checkpointing_disable()',
-    },
-    check:
-      'Results are the same. Watch torch.cuda.max_memory_allocated(): it grows by the activations that are now kept.',
     more: 'If memory needs some of it, choose the fewest and heaviest blocks, with use_reentrant=False.',
-    cost: 'knob',
-    risk: 'memory',
+    ...about('keep-activations'),
     thresholds: [RECOMPUTED, KINDS],
   },
   check(view) {

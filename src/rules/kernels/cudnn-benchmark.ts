@@ -1,5 +1,6 @@
 import { largest, smallest } from '../../base/statistics.js';
 import { formatMs, share } from '../../base/units.js';
+import { about } from '../../remedies/remedies.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import { atKernel, percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
 import { found, silent, type TraceRule, threshold } from '../kit/rule.js';
@@ -25,14 +26,7 @@ export const rule: TraceRule = {
     looksFor:
       'Convolutions take much of a step whose shapes do not change. The trace does not show the flag itself: check it.',
     why: 'cuDNN picks algorithms by heuristics. With benchmark=True it times them once per shape and keeps the fastest.',
-    fix: {
-      text: 'If the flag is off and shapes are constant, let cuDNN search. The first steps get slower.',
-      code: 'torch.backends.cudnn.benchmark = True',
-    },
-    check:
-      'Algorithms may differ from run to run. Do not use it with cudnn.deterministic, or with changing shapes (each new one is searched again).',
-    cost: 'free',
-    risk: 'none',
+    ...about('cudnn-benchmark'),
     thresholds: [CONVOLUTIONS],
   },
   check(view) {

@@ -1,6 +1,7 @@
 import { smallest } from '../../base/statistics.js';
 import { formatMs, formatPercent, ns, share, toUs, us } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
+import { about } from '../../remedies/remedies.js';
 import { addHostPerStep } from '../../replay/edits.js';
 import { Role } from '../../traces/detail/roles.js';
 import { atKernel, percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
@@ -51,14 +52,7 @@ export const rule: TraceRule = {
     looksFor:
       'A dense gradient of an embedding table whose zero fill is long, an optimizer that walks it, and few rows looked up.',
     why: 'An embedding has a dense gradient by default: as large as the table, zero but for the rows of the batch. Filling it and updating every row, with all state of the optimizer, moves many times what the batch needs.',
-    fix: {
-      text: 'Let the table have sparse gradients, with an optimizer that updates only the rows of the batch.',
-      code: 'table = nn.Embedding(rows, width, sparse=True)\nrows_only = torch.optim.SparseAdam(table.parameters())  # or SGD, Adagrad\nall_rows = torch.optim.AdamW(other_parameters, fused=True)',
-    },
-    check:
-      'Moments and weight decay then reach only the rows of a batch: compare the validation loss. clip_grad_norm_() does not take sparse gradients. Of no use where the table is also the output layer: its gradient is dense.',
-    cost: 'code',
-    risk: 'numerics',
+    ...about('sparse-embeddings'),
     thresholds: [TABLE, LEAST_FILL],
   },
   check(view) {

@@ -1,5 +1,6 @@
 import { formatMs, share } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
+import { about } from '../../remedies/remedies.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import { atKernel, percentOfStep, shortened, silentBelow, timeEvidence } from '../kit/evidence.js';
 import {
@@ -42,14 +43,7 @@ export const rule: TraceRule = {
     looksFor:
       'Kernels on 64-bit floats that take a visible part of the step. Scalars in double do not count.',
     why: 'It is almost always an accident: NumPy arrays are float64 unless told otherwise, and torch.from_numpy keeps that. One such tensor makes every result double. Products then miss the fast tensor cores, and all kernels move twice the bytes.',
-    fix: {
-      text: 'Convert where the data comes in, and keep the model in float32. Allow TF32 for its products: on data-center cards most of the gain comes from that. To find the source, print dtype of the batch and of the parameters: look for NumPy arrays without dtype, .double() and torch.set_default_dtype(torch.float64).',
-      code: 'x = torch.from_numpy(array).float()  # or dtype=np.float32 in NumPy\nmodel = model.float()\ntorch.set_float32_matmul_precision("high")  # TF32',
-    },
-    check:
-      'Compare the loss curve of a few hundred steps. Keep double where it is meant: solvers, simulations, long sums.',
-    cost: 'code',
-    risk: 'numerics',
+    ...about('single-precision'),
     thresholds: [DOUBLE],
   },
   check(view) {

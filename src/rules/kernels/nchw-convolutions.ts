@@ -1,11 +1,11 @@
 import { formatMs, type Ns, share } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
+import { about, use } from '../../remedies/remedies.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import { Role } from '../../traces/detail/roles.js';
 import { atKernel, percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
-import type { Finding } from '../kit/finding.js';
+import { isBatchNorm } from '../kit/fusable.js';
 import { operatorsOf } from '../kit/host.js';
-import { isBatchNorm } from '../kit/norms.js';
 import { isWorthwhile, priceOf } from '../kit/price.js';
 import {
   found,
@@ -38,11 +38,6 @@ const isSlowNorm = (k: KernelTotal) =>
   k.layout !== 'nhwc' &&
   !/cudnn/.test(k.name.slice(0, 300));
 
-const CODE_3D: Finding['fix'] = {
-  text: 'Keep model and input in channels_last_3d.',
-  code: 'model = model.to(memory_format=torch.channels_last_3d)\nx = x.to(device, memory_format=torch.channels_last_3d, non_blocking=True)',
-};
-
 export const rule: TraceRule = {
   reads: 'traces',
   unpriced: 'allowed',
@@ -54,14 +49,7 @@ export const rule: TraceRule = {
     looksFor:
       'nchwToNhwc and nhwcToNchw kernels around convolutions, 16-bit batch norms in NCHW. Not where group or instance norms would bring as many copies.',
     why: 'Tensor cores convolve in NHWC. With NCHW tensors cuDNN transposes every input and output, and 16-bit batch norm falls back to slower kernels.',
-    fix: {
-      text: 'Keep model and input in channels_last.',
-      code: 'model = model.to(memory_format=torch.channels_last)\nx = x.to(device, memory_format=torch.channels_last, non_blocking=True)',
-    },
-    check:
-      'Shapes stay NCHW, only strides change. Code that calls .view() across channels, or custom kernels, may fail loudly or need .reshape(). Group and instance norms of torch work on NCHW memory only: they copy.',
-    cost: 'code',
-    risk: 'none',
+    ...about('channels-last'),
     thresholds: [TRANSPOSES],
   },
   check(view) {
@@ -88,7 +76,7 @@ export const rule: TraceRule = {
       evidence: [atKernel(topKernel(view, isTranspose), timeEvidence(view, transposes, text))],
       // What channels_last_3d brings was not measured.
       price,
-      fix: threeD > all / 2 ? CODE_3D : rule.info.fix,
+      remedy: use('channels-last', { dimensions: threeD > all / 2 ? 3 : 2 }),
     });
   },
 };

@@ -1,4 +1,5 @@
 import { formatMs, share } from '../../base/units.js';
+import { about } from '../../remedies/remedies.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import { outsideUnfusedAttention } from '../kit/attention.js';
 import { atKernel, percentOfStep, shortened, silentBelow, timeEvidence } from '../kit/evidence.js';
@@ -22,15 +23,8 @@ export const rule: TraceRule = {
     looksFor:
       'fp32 GEMM or convolution kernels without tensor cores (sgemm, simt) on a device that has TF32.',
     why: 'From Ampere on, TF32 runs fp32 matrix products on tensor cores with a 10-bit mantissa, several times faster. PyTorch leaves it off for matmul.',
-    fix: {
-      text: 'Allow TF32 for matrix products, once, at start-up.',
-      code: 'torch.set_float32_matmul_precision("high")\ntorch.backends.cudnn.allow_tf32 = True',
-    },
-    check:
-      'Compare the loss curve of a few hundred steps. Keep fp32 where you solve, factorise or compare in full precision.',
     more: 'Off for matrix products since PyTorch 1.12. transformers: TrainingArguments(tf32=True), or --tf32 1.',
-    cost: 'free',
-    risk: 'numerics',
+    ...about('tf32'),
     thresholds: [FP32],
   },
   check(view) {

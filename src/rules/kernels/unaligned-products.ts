@@ -1,5 +1,6 @@
 import { formatMs, ns, share } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
+import { about } from '../../remedies/remedies.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import { atKernel, percentOfStep, shortened, silentBelow, timeEvidence } from '../kit/evidence.js';
 import { SHORTEST_NS } from '../kit/matrix-rates.js';
@@ -53,14 +54,7 @@ export const rule: TraceRule = {
     looksFor:
       'Products on tensor cores whose kernels load less than 16 bytes at once (align1, align2, align4 in 16 bit), by their names.',
     why: 'If a row is no multiple of 16 bytes (8 values of 16 bit), rows start at odd addresses. The library then takes kernels that load values one by one, several times slower. A vocabulary of 50,257 is the usual case; odd numbers of classes, features or heads are others.',
-    fix: {
-      text: 'Pad the odd size to a multiple of 64, at least of 8: mostly the vocabulary or the number of classes or features. Padded classes are never a target.',
-      code: 'vocabulary = 64 * math.ceil(50_257 / 64)  # 50_304',
-    },
-    check:
-      'Padded classes take part in the softmax: the model learns to avoid them, and the first losses differ. Leave them out when you sample or count classes. Checkpoints change their shape: pad old weights with zeros.',
-    cost: 'code',
-    risk: 'numerics',
+    ...about('padded-sizes'),
     thresholds: [UNALIGNED],
   },
   check(view) {

@@ -1,5 +1,6 @@
 import { formatMs } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
+import { about } from '../../remedies/remedies.js';
 import type { Plan } from '../../replay/plan.js';
 import { Role } from '../../traces/detail/roles.js';
 import { hasUnfusedAttention, isUnfused, UNFUSED } from '../kit/attention.js';
@@ -27,14 +28,8 @@ export const rule: TraceRule = {
     looksFor:
       'A softmax between batched matrix products, forward and backward: scaled_dot_product_attention with the math backend, or attention written by hand.',
     why: 'The scores are a matrix of sequence length squared. Unfused, it goes to memory and back for the product, scale, mask, softmax and dropout; a fused kernel never stores it.',
-    fix: {
-      text: 'Call scaled_dot_product_attention with 16-bit inputs and check which backend it takes: a float mask, a head size above 256 or fp32 inputs rule the fast ones out.',
-      code: 'from torch.nn.attention import sdpa_kernel, SDPBackend\nwith sdpa_kernel([SDPBackend.FLASH_ATTENTION,\n                  SDPBackend.CUDNN_ATTENTION]):  # fails if neither can run\n    y = F.scaled_dot_product_attention(q, k, v, is_causal=True)',
-    },
-    check: 'Compare outputs on one batch (rtol 1e-2 in 16 bit): masks and dropout must mean the same.',
     more: 'transformers: attn_implementation="sdpa". torch has the fused kernels; the package flash-attn is for code that imports it. Take a wheel that fits CUDA, torch and Python. To build it, install ninja first, or it compiles for hours; with less than 96 GB of memory set MAX_JOBS=4.',
-    cost: 'code',
-    risk: 'numerics',
+    ...about('fused-attention'),
     thresholds: [UNFUSED],
   },
   check(view) {

@@ -1,4 +1,5 @@
 import { formatMs } from '../../base/units.js';
+import { about } from '../../remedies/remedies.js';
 import { percentOfStep, timeEvidence } from '../kit/evidence.js';
 import { ELEMENTWISE, priceOfFusing, SURE } from '../kit/fusable.js';
 import { found, type TraceRule } from '../kit/rule.js';
@@ -13,13 +14,7 @@ export const rule: TraceRule = {
     looksFor:
       'Chains of elementwise, norm and copy kernels between matrix products, long enough that merging them must save time, on a busy GPU and in a model that is not compiled.',
     why: 'Each kernel of a chain reads and writes its whole tensor, so memory bandwidth sets the pace. A compiler merges the chain: each tensor is read and written once.',
-    fix: {
-      text: 'Let a compiler merge the chains: each tensor is then read and written once. The first steps are slow.',
-      code: 'model = torch.compile(model)',
-    },
-    check: 'Compare the loss of a few hundred steps: fused kernels round differently.',
-    cost: 'code',
-    risk: 'numerics',
+    ...about('compile'),
     thresholds: [SURE, ELEMENTWISE],
   },
   check(view) {

@@ -8,7 +8,7 @@ export const NEEDS_TRACE = silent('needs a trace');
 const NO_GAIN = silent('the step would not get shorter: something else holds it up');
 const UNKNOWN_GAIN = silent('the gain is not known, and this rule reports only gains that are');
 
-/** What a rule says about a rank, or a rule about the run about all of it. A finding counts if its gain is worth having, or if the rule says that it counts anyway. */
+/** Asks a rule about one rank, or about the whole run. */
 export function askRule(rule: Rule, view: RankView | null, run: RunFacts): RuleResult {
   // Shares of no time are no shares.
   if (view && !(view.step.unprofiled > 0)) return NOTHING_MEASURED;
@@ -27,7 +27,8 @@ function checkView(rule: Rule, view: RankView | null, run: RunFacts): RuleResult
   return view.source === 'trace' ? rule.check(view, run) : NEEDS_TRACE;
 }
 
-function counts(rule: Rule, { price }: RankFinding): boolean {
+/** Whether a finding is reported: its gain is worth having, or the rule reports it anyway. */
+export function counts(rule: Rule, { price }: RankFinding): boolean {
   if (price === null) return rule.unpriced === 'allowed';
   return rule.smallGain === 'allowed' || isWorthwhile(price);
 }

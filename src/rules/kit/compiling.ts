@@ -1,3 +1,4 @@
+import { oncePer } from '../../base/once-per.js';
 import { formatMs, formatPercent, type Ns, share, toUs, us } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { addHostPerStep, scaleHost } from '../../replay/edits.js';
@@ -9,7 +10,6 @@ import type { Evidence } from './finding.js';
 import { isFusable, isSimple, OUTSIDE_MODEL, priceOfFusing } from './fusable.js';
 import { fallsBackToEager, IDLE, idleForLaunches } from './host.js';
 import { fuseOptimizer, isUnfusedOptimizer, optimizerOf, parametersOf } from './optimizer.js';
-import { perView } from './per-view.js';
 import { isWorthwhile, priceOf } from './price.js';
 import { type Edit, type Level, type Levels, type Price, type Silent, silent, threshold } from './rule.js';
 import { askOnce, editWork, has, medianKernel, type Piece, piecesOf } from './work.js';
@@ -135,7 +135,7 @@ const HOST_PER_GRADIENT_NS = 14_000;
 const OVERHEAD: Levels = { low: 1.5, likely: 1, high: 0.6 };
 
 /** Forward and backward as two graphs; the optimizer fused where it is not. */
-export const priceWithGraphs = perView((view) =>
+export const priceWithGraphs = oncePer((view: TraceView) =>
   priceOf(view, (plan, level) => {
     const { roles } = plan.nodes;
     scaleModel(plan, OUTSIDE_GRAPHS[level]);

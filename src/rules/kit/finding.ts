@@ -1,31 +1,25 @@
 import type { Ms, Ns } from '../../base/units.js';
 import type { Bottleneck } from '../../diagnosis/verdict/bottleneck.js';
-
-/** What a fix costs to apply, cheapest first: a flag at start-up, an argument, an edit to the loop or model, a machine. */
-export const COSTS = ['free', 'knob', 'code', 'hardware'] as const;
-export type Cost = (typeof COSTS)[number];
-/** What a fix may change besides speed. */
-export const RISKS = ['none', 'numerics', 'memory', 'data'] as const;
-export type Risk = (typeof RISKS)[number];
+import type { Cost, Fix, Risk } from '../../remedies/kit/remedy.js';
 
 /** One fault with its evidence and its fix, as the report has it. */
 export interface Finding {
   /** Of this finding, e.g. `num-workers-zero`. One rule may have several. */
   readonly id: string;
-  /** The rule's number in the knowledge base, e.g. `T4`; its id where it has none. */
+  /** The rule's number in the knowledge base, e.g. `T4`; its id if it has none. */
   readonly rule: string;
   readonly title: string;
   readonly cost: Cost;
   readonly risk: Risk;
-  /** Null where the gain is not known. */
+  /** Null if the gain is unknown. */
   readonly speedup: Speedup | null;
-  /** Milliseconds a step that `speedup.likely` saves; null with it. */
+  /** Milliseconds per step that `speedup.likely` saves; null with it. */
   readonly saving_ms: Ms | null;
   /** How sure it is that the fault is there, 0 to 1. */
   readonly confidence: number;
   readonly ranks: readonly number[];
   readonly evidence: readonly Evidence[];
-  readonly fix: { readonly text: string; readonly code: string };
+  readonly fix: Fix;
   /** The bottleneck whose time it wins back; those of the verdict come first. Null: none (advice on measuring). */
   readonly addresses: Bottleneck | null;
 }

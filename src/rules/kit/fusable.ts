@@ -1,3 +1,4 @@
+import { oncePer } from '../../base/once-per.js';
 import { largest } from '../../base/statistics.js';
 import { formatPercent, ns, share } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
@@ -8,8 +9,6 @@ import { Role } from '../../traces/detail/roles.js';
 import { outsideUnfusedAttention } from './attention.js';
 import { silentBelow } from './evidence.js';
 import { IDLE, idleForLaunches, runsCompiled } from './host.js';
-import { isBatchNorm } from './norms.js';
-import { perView } from './per-view.js';
 import { priceOf } from './price.js';
 import { type Level, type Levels, type Price, type Silent, silent, threshold } from './rule.js';
 import { has, REMOVED, type WorkTime, workTime } from './work.js';
@@ -51,6 +50,9 @@ const LONGEST_CHAIN = 40;
 const CHAIN_COST: Levels = { low: 3, likely: 1.25, high: 0.65 };
 /** A long chain moves at least this part of what its kernels move: `elementwise_big`, thirty in a chain, keeps 0.12. */
 const CHAIN_LEFT: Levels = { low: 0.15, likely: 0.12, high: 0.08 };
+/** By the names of torch's and cuDNN's kernels. An instance norm runs them too. */
+export const isBatchNorm = (k: KernelTotal): boolean =>
+  k.class === 'norm' && /batch_?norm|bn_/i.test(k.name.slice(0, 300));
 /** Norms over pictures need a pass for their statistics. What compiling brings them was not measured. */
 const PICTURE_CHAIN_COST: Levels = { low: 3, likely: 2, high: 1 };
 const isPictureNorm = (k: KernelTotal, roles: number) =>
@@ -64,7 +66,7 @@ interface Fusing {
 }
 
 /** What fusing chains of elementwise kernels brings, where they keep the GPU busy. */
-export const priceOfFusing = perView((view): Fusing | Silent => {
+export const priceOfFusing = oncePer((view: TraceView): Fusing | Silent => {
   const plan = view.facts.detail?.plan;
   if (!plan) return silent('launches were not recorded');
   if (runsCompiled(view)) return silent('the model is already compiled');

@@ -1,6 +1,6 @@
 import { type Ns, ns, type Share, share } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
-import { WorkSort } from '../../facts/work-sort.js';
+import { WorkSort } from '../../facts/time-class.js';
 import type { Plan } from '../../replay/plan.js';
 import type { OperatorTotal } from '../../traces/detail/operators.js';
 import { Role } from '../../traces/detail/roles.js';

@@ -9,11 +9,10 @@ import {
   toMs,
 } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
-import type { CapturedRank } from '../../diagnosis/run-facts.js';
 import { jobCause } from '../../diagnosis/verdict/job-phase.js';
 import { outsidePerStep, recurring } from '../../facts/job-time.js';
 import { timeEvidence } from './evidence.js';
-import type { Evidence, Finding } from './finding.js';
+import type { Evidence } from './finding.js';
 import {
   found,
   type Levels,
@@ -38,17 +37,8 @@ export const LEAST_PHASE = threshold(
  */
 const LEFT: Levels = { low: 0.5, likely: 0.1, high: 0 };
 
-type Fix = Finding['fix'];
-
-/** The fix in the words of the framework whose loop trains, as far as capture knows it; else for all of them. */
-export function inWordsOf(
-  captured: CapturedRank | undefined,
-  fix: Fix,
-  frameworks: Readonly<Record<string, Partial<Fix>>>,
-): Fix {
-  const framework = captured?.loader?.framework ?? '';
-  return Object.hasOwn(frameworks, framework) ? { ...fix, ...frameworks[framework] } : fix;
-}
+/** As capture names them. */
+type Phase = 'checkpoint' | 'compile' | 'evaluation' | 'gc' | 'generation' | 'inference' | 'logging';
 
 /**
  * A phase between training steps that takes a visible part of the job. `of`: one occurrence, `checkpoint`. `price`: null
@@ -56,9 +46,9 @@ export function inWordsOf(
  */
 export function checkJobPhase(
   view: RankView,
-  name: string,
+  name: Phase,
   of: string,
-  finding: Pick<RankFinding, 'title' | 'fix' | 'cost'> & { readonly price?: null },
+  finding: Pick<RankFinding, 'title' | 'remedy'> & { readonly price?: null },
 ): RuleResult {
   if (!view.job) return silent('the wall time of the job was not recorded');
   const phase = recurring(view.job).find((p) => p.name === name);

@@ -12,10 +12,12 @@ import { type Price, silent } from './rule.js';
 
 export const NOT_COMPARED = silent('one rank only, or ranks that share no collective');
 /** In fewer steps, one of two ranks may come last in all of them by chance. */
-const FEW_STEPS = 8;
+const ENOUGH_TO_COMPARE = 8;
 
 export const noneLate = ({ steps }: AcrossRanks) =>
-  silent(steps < FEW_STEPS ? `no rank stands out in ${formatCount(steps, 'step')}` : 'no rank stands out');
+  silent(
+    steps < ENOUGH_TO_COMPARE ? `no rank stands out in ${formatCount(steps, 'step')}` : 'no rank stands out',
+  );
 
 export const ADDRESSES: Readonly<Record<Cause, Bottleneck>> = {
   data: 'data',

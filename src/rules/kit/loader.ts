@@ -1,6 +1,6 @@
 import type { CapturedLoader, CapturedRank } from '../../diagnosis/run-facts.js';
+import type { Unsplit } from '../../remedies/fixes/loader-workers.js';
 import type { WorkerUse } from '../../telemetry/processes/worker-use.js';
-import type { Finding } from './finding.js';
 import type { Level, Levels } from './rule.js';
 
 /** What keeps a loader from being faster. `cores`: more threads are ready to run than there are cores. */
@@ -8,7 +8,7 @@ export type LoaderLimit = 'cpu' | 'io' | 'cores' | 'handover' | 'unknown';
 
 /** A thread that sleeps this much of its time waits for a disk or a network. */
 const SLEEPS = 0.5;
-/** Of its time, a thread waits this much for a core only where cores are short. */
+/** A thread that waits for a core this much of its time shows that cores are short. */
 const SHORT_OF_CORES = 0.3;
 /** The training thread computes for most of a request: it unpacks batches, it does not wait for workers. */
 const UNPACKS = 0.5;
@@ -89,70 +89,8 @@ export function planWorkers(
   return { workers, coresKnown: true, floor: (level) => (work * cost[level]) / workers };
 }
 
-/** Arguments of a DataLoader. False: leave it as it is. */
-interface LoaderArguments {
-  readonly num_workers?: number;
-  readonly prefetch_factor?: number;
-  readonly persistent_workers?: boolean;
-  readonly pin_memory?: boolean;
-}
-
-const CODE_COLUMNS = 72;
-
-/** What a framework calls the DataLoader's arguments. Null: it has no such setting. */
-interface Spelling {
-  readonly call: string;
-  readonly argument: (name: keyof LoaderArguments) => string | null;
-}
-const PLAIN: Spelling = { call: 'DataLoader', argument: (name) => name };
-/** By what capture calls the framework. */
-const SPELLINGS: Readonly<Record<string, Spelling>> = {
-  transformers: { call: 'TrainingArguments', argument: (name) => `dataloader_${name}` },
-  skorch: { call: 'NeuralNet', argument: (name) => `iterator_train__${name}` },
-  // Keras wraps a PyDataset in a DataLoader of its own. By default the workers would be threads.
-  keras: {
-    call: 'super().__init__',
-    argument: (name) => (name === 'num_workers' ? 'use_multiprocessing=True, workers' : null),
-  },
-  ultralytics: { call: 'model.train', argument: (name) => (name === 'num_workers' ? 'workers' : null) },
-};
-
-const WHERE: Readonly<Record<string, string>> = {
-  lightning: 'in train_dataloader()',
-  keras: 'in __init__ of the PyDataset',
-};
-
-/** The change in the words of the user's framework. */
-export function loaderCode(args: LoaderArguments, loader: CapturedLoader | null | undefined): string {
-  const framework = loader?.framework ?? '';
-  const { call, argument } = (Object.hasOwn(SPELLINGS, framework) && SPELLINGS[framework]) || PLAIN;
-  const named = (Object.keys(args) as (keyof LoaderArguments)[]).flatMap((name) => {
-    const [value, spelt] = [args[name], argument(name)];
-    if (value === false || spelt === null) return [];
-    return [`${spelt}=${value === true ? 'True' : value}`];
-  });
-  const line = `${call}(..., ${named.join(', ')})`;
-  const code = line.length <= CODE_COLUMNS ? line : `${call}(...,\n    ${named.join(',\n    ')})`;
-  return Object.hasOwn(WHERE, framework) ? `# ${WHERE[framework]}\n${code}` : code;
-}
-
 /** Whether this many workers may feed samples more than once: those of an IterableDataset each yield everything. */
-export const mayDuplicate = (workers: number, loader: CapturedLoader | null | undefined): boolean =>
-  workers > 1 && loader?.iterable === true && loader.splitByWorker !== true;
-
-/** Adds the warning about duplicates, and how to avoid them. */
-export function withoutDuplicates(
-  fix: Finding['fix'],
-  workers: number,
-  loader: CapturedLoader | null | undefined,
-): Finding['fix'] {
-  if (!mayDuplicate(workers, loader)) return fix;
-  const seen =
-    loader?.splitByWorker === false
-      ? 'nothing in it calls get_worker_info()'
-      : 'it may not split its data by worker';
-  return {
-    text: `First split the data by worker: this is an IterableDataset and ${seen}, so each of several workers would yield all of it, and the model would see every sample more than once. One worker is safe as it is. ${fix.text}`,
-    code: `info = torch.utils.data.get_worker_info()        # in __iter__\nsamples = itertools.islice(samples, info.id, None, info.num_workers)\n${fix.code}`,
-  };
+export function unsplitBy(workers: number, loader: CapturedLoader | null | undefined): Unsplit | null {
+  if (workers <= 1 || loader?.iterable !== true || loader.splitByWorker === true) return null;
+  return loader.splitByWorker === false ? 'surely' : 'maybe';
 }

@@ -1,9 +1,9 @@
+import { oncePer } from '../../base/once-per.js';
 import type { Ns } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import type { Plan } from '../../replay/plan.js';
 import { Role } from '../../traces/detail/roles.js';
 import { callOncePerStep, operatorsOf } from './host.js';
-import { perView } from './per-view.js';
 import { type Level, type Levels, threshold } from './rule.js';
 import { editWork, has, workTime } from './work.js';
 
@@ -31,7 +31,7 @@ export interface OptimizerFacts {
   readonly parameters: number;
 }
 
-export const optimizerOf = perView((view): OptimizerFacts => {
+export const optimizerOf = oncePer((view: TraceView): OptimizerFacts => {
   const named = (pattern: RegExp) =>
     workTime(view, (k, roles) => inOptimizer(roles) && pattern.test(k.name.slice(0, 400))).count;
   const all = workTime(view, (_, roles) => inOptimizer(roles));

@@ -1,3 +1,4 @@
+import { oncePer } from '../../base/once-per.js';
 import { largest, smallest } from '../../base/statistics.js';
 import { ns } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
@@ -56,15 +57,10 @@ export function priceOf(view: RankView, edit: Edit, floor: (level: Level) => num
   return price(Math.max(low, Math.min(1, worst)), high, floor('likely'));
 }
 
-const slowerSteps = new WeakMap<Baseline, number>();
-
 /** The same for every fix of a rank, so it is replayed once. ns. */
-function stepOnSlowerHost(baseline: Baseline): number {
-  const step =
-    slowerSteps.get(baseline) ?? replaySteady(baseline.plan, baseline.recording.likely, HOST_VARIES).step;
-  slowerSteps.set(baseline, step);
-  return step;
-}
+const stepOnSlowerHost = oncePer(
+  ({ plan, recording }: Baseline) => replaySteady(plan, recording.likely, HOST_VARIES).step,
+);
 
 /** Time of a measured step that the trace does not have, and that no change of the recorded steps shortens. */
 export const outsideOf = ({ step }: RankView, { unprofiled }: Baseline) =>

@@ -1,7 +1,8 @@
 import { formatCount } from '../../base/units.js';
 import type { CompiledFunction, FailedGuard, GuardKind } from '../../diagnosis/run-evidence.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
-import type { Evidence, Finding } from './finding.js';
+import { type Use, use } from '../../remedies/remedies.js';
+import type { Evidence } from './finding.js';
 import { threshold } from './rule.js';
 
 /** What the log of torch.compile says about recompiles, in words. */
@@ -77,68 +78,20 @@ const whatChanges = (guard: FailedGuard): string => WHAT[guard.kind](guard.subje
 /** Names that fit a line of code. */
 const inCode = (subject: string) => (/^[\w.]{1,20}$/.test(subject) ? subject : 'x');
 
-interface Advice {
-  readonly text: string;
-  readonly code: (name: string, guard: FailedGuard) => readonly string[];
-}
-
-const ADVICE: Readonly<Record<GuardKind, Advice>> = {
-  size: {
-    text: 'Pad or bucket it to a few sizes, or mark it dynamic.',
-    code: (name, { dimension }) => [
-      `${name} = pad_to_multiple(${name}, 256, dim=${dimension})  # few sizes`,
-      `torch._dynamo.mark_dynamic(${name}, ${dimension})  # or: one graph for all`,
-    ],
-  },
-  value: {
-    text: 'Each value is compiled by itself. Pass it as a tensor, or keep it fixed.',
-    code: (name) => [`${name} = torch.tensor(${name}, device="cuda")  # its value is no guard`],
-  },
-  dtype: {
-    text: 'Cast it before the call, so that it is always the same.',
-    code: (name) => [`${name} = ${name}.to(torch.bfloat16)  # before the compiled call`],
-  },
-  rank: {
-    text: 'Give it the same number of dimensions in every call.',
-    code: (name) => [`${name} = ${name}.unsqueeze(0)  # where a dimension is missing`],
-  },
-  'grad-mode': {
-    text: 'Compile training and evaluation separately: each keeps its own graphs.',
-    code: () => ['train_model = torch.compile(model)', 'eval_model = torch.compile(model)'],
-  },
-  length: {
-    text: 'Stack the list to one tensor, or keep its length fixed.',
-    code: (name) => [`${name} = torch.stack(${name})`],
-  },
-  object: {
-    text: 'Create the object once, outside the step, and pass the same one in.',
-    code: () => ['# move its construction in front of the training loop'],
-  },
-  other: {
-    text: 'Keep what it checks from changing between calls.',
-    code: () => ['TORCH_LOGS=recompiles python train.py      # all failed guards'],
-  },
-};
-
-/** Advice on the guard that decides; undefined: the log names none. */
-export function recompileFix(functions: readonly CompiledFunction[]): Finding['fix'] | undefined {
+/** The guard that decides. Undefined: the log names none. */
+export function recompileRemedy(functions: readonly CompiledFunction[]): Use | undefined {
   const [worst] = functions;
   const guard = worst && decisiveGuard(worst);
   if (!worst || !guard) return undefined;
-  const advice = ADVICE[guard.kind];
-  const subject = whatChanges(guard);
-  const changes =
-    guard.kind === 'other'
-      ? `A guard of ${worst.name} fails: ${subject}.`
-      : `In ${worst.name}, ${subject} changes between calls.`;
-  return {
-    text: `${changes} ${advice.text} Raising the limit is the last resort.`,
-    code: [...advice.code(inCode(guard.subject), guard), ...raisedLimit(worst, guard)].join('\n'),
-  };
-}
-
-function raisedLimit({ limit }: CompiledFunction, { values }: FailedGuard): string[] {
-  const setting = limit?.setting ?? 'recompile_limit';
-  const least = Math.max(limit?.value ?? 8, values.length);
-  return [`torch._dynamo.config.${setting} = ${2 * least}  # last resort`];
+  return use('stable-guards', {
+    guard: {
+      kind: guard.kind,
+      of: worst.name,
+      changes: whatChanges(guard),
+      name: inCode(guard.subject),
+      dimension: guard.dimension,
+      setting: worst.limit?.setting ?? 'recompile_limit',
+      raised: 2 * Math.max(worst.limit?.value ?? 8, guard.values.length),
+    },
+  });
 }

@@ -2,8 +2,12 @@ import type { Ns } from '../../base/units.js';
 import type { RankView, TraceView } from '../../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
 import type { Bottleneck } from '../../diagnosis/verdict/bottleneck.js';
+import type { RemedyId } from '../../remedies/fixes/list.js';
+import type { FindingId } from '../../remedies/kit/finding-ids.js';
+import type { Cost, Fix, Risk } from '../../remedies/kit/remedy.js';
+import type { Use } from '../../remedies/remedies.js';
 import type { Plan } from '../../replay/plan.js';
-import type { Cost, Evidence, Finding, Risk, Speedup } from './finding.js';
+import type { Evidence, Speedup } from './finding.js';
 
 /** A rule as data: what `whyslow rules ID` prints. */
 export interface RuleInfo {
@@ -20,7 +24,9 @@ export interface RuleInfo {
   /** What must be seen for it to fire. */
   readonly looksFor: string;
   readonly why: string;
-  readonly fix: Finding['fix'];
+  /** The fix that it recommends, with its usual arguments. `about(id)` fills in this field and the next four. */
+  readonly remedy: RemedyId;
+  readonly fix: Fix;
   /** How to check that training still gives the right result after the fix. */
   readonly check: string;
   /** What else is good to know; only `whyslow rules` prints it. */
@@ -54,10 +60,10 @@ export function threshold<Value extends number>(
 export const WITHIN_NOISE = 'below it the gain is within noise';
 
 /**
- * A rule looks at one rank and either finds something or says why it does not apply. It says what it reads: most rules need
- * a trace, and are not asked about ranks that only have an event log. Some read only what lies beside traces and logs, and are
- * asked once, even if no rank was recorded. A rule never throws on purpose; one that does becomes
- * a problem in the report.
+ * A rule looks at one rank and either finds something or gives the reason why it does not apply. `reads` names its input: most
+ * rules need a trace, and are not asked about ranks that only have an event log. Some read only other evidence (compile logs,
+ * stacks, dumps), and are asked once, even if no rank was recorded. A rule never throws on purpose; one that does becomes a
+ * problem in the report.
  */
 export type Rule = TraceRule | AnyRule | RunRule;
 
@@ -83,10 +89,10 @@ interface RuleBase {
   /** Its findings count even if the gain is small: the fault is worth naming by itself. */
   readonly smallGain?: 'allowed';
   /**
-   * The finding that this one goes a step further than. Together they are one recommendation, in the place of the better
-   * one: that finding comes first, this one after the other known gains, third at the earliest.
+   * Id of the smaller fix that this one extends (compile → compile with CUDA graphs). The pair is ranked once, by its better
+   * gain. This one is listed after the other priced fixes, never among the first two.
    */
-  readonly furtherThan?: string;
+  readonly furtherThan?: FindingId;
   /** Its findings come before those that address the bottleneck: all other ranks wait for this one. */
   readonly comesFirst?: true;
   /** Which sampled lines of the job show the fault: matched against the line's source and the library calls in it. */
@@ -111,7 +117,7 @@ export type Edit = (plan: Plan, level: Level) => void;
 
 /** A finding on one rank, before findings of all ranks are joined. */
 export interface RankFinding {
-  readonly id: string;
+  readonly id: FindingId;
   readonly title: string;
   readonly confidence: number;
   readonly addresses: Bottleneck | null;
@@ -120,11 +126,11 @@ export interface RankFinding {
   readonly ranks?: readonly number[];
   /** Null: the gain is not known. */
   readonly price: Price | null;
-  /** Instead of the rule's own. */
-  readonly cost?: Cost;
-  readonly risk?: Risk;
-  readonly fix?: Finding['fix'];
-  /** The fix in a few words. Where it goes a step further than another, that one names it with its gain. */
+  /** Instead of the rule's own: another fix, or arguments that fit this job. */
+  readonly remedy?: Use;
+  /** What this fix gains here, added to its text. */
+  readonly note?: string;
+  /** The fix in a few words. The smaller fix that it extends names it, with its gain. */
   readonly inShort?: string;
 }
 

@@ -1,9 +1,8 @@
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
-import { WorkSort } from '../../facts/work-sort.js';
+import { WorkSort } from '../../facts/time-class.js';
 import { removeCalls, removeOperators, skipWaits, takeFromLongest } from '../../replay/edits.js';
 import { type Plan, SYNC } from '../../replay/plan.js';
 import { Role } from '../../traces/detail/roles.js';
-import type { Finding } from './finding.js';
 import { copiesToHost } from './host.js';
 import { type Pauses, pausesOf } from './pauses.js';
 import { priceOf } from './price.js';
@@ -47,12 +46,6 @@ function callsInBackward({ facts: { detail } }: TraceView, name: RegExp): number
   const passing = detail?.operators.filter((o) => name.test(o.name) && inBackward(o.roles)) ?? [];
   return passing.reduce((sum, operator) => sum + operator.count, 0) / (detail?.steps ?? 1);
 }
-
-/** Results whose size depends on values, made so that it does not. */
-export const FIXED_SIZES: Finding['fix'] = {
-  text: 'Give results a fixed size: pad to a capacity, multiply by the mask instead of selecting with it, sort once instead of calling nonzero for each part.',
-  code: 'out = torch.where(mask[..., None], expert(x), 0)      # not x[mask]\nidx = scores.topk(capacity, dim=0).indices            # fixed size',
-};
 
 /** Times a step that the host waits for the GPU, by what for. */
 export interface Waits {

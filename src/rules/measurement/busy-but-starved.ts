@@ -2,7 +2,8 @@ import { largest } from '../../base/statistics.js';
 import { formatWhole, share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
-import { boardPower } from '../../telemetry/board-power.js';
+import { about } from '../../remedies/remedies.js';
+import { boardPower } from '../../telemetry/busy-gpu.js';
 import type { GpuState } from '../../telemetry/gpu-state.js';
 import { STARVED as STARVED_POWER } from '../../telemetry/slow-gpu.js';
 import { evidence } from '../kit/evidence.js';
@@ -26,13 +27,7 @@ export const rule: AnyRule = {
     needs: 'nvidia-smi dmon or query',
     looksFor: 'A GPU that is always busy and draws little power, at its usual clock.',
     why: 'Utilization is the share of time in which any kernel runs, however small. Power shows how much it does.',
-    fix: {
-      text: 'Trust the division of the step, not utilization: a kernel that waits for another rank, or a trickle of small ones, counts as busy.',
-      code: 'whyslow diagnose RUN --all',
-    },
-    check: 'Nothing in the training changes.',
-    cost: 'free',
-    risk: 'none',
+    ...about('step-breakdown'),
     thresholds: [STARVED],
   },
   check(view, run) {

@@ -1,18 +1,7 @@
 import { SURE_ENOUGH } from '../../diagnosis/verdict/decide.js';
+import { about, use } from '../../remedies/remedies.js';
 import { evidence } from '../kit/evidence.js';
 import { type AnyRule, found, silent, threshold } from '../kit/rule.js';
-
-const CAPTURE = `whyslow run --trace -- python train.py
-whyslow capture OUT --steps 3   # of a job that whyslow run has started
-# or by hand:
-from torch.profiler import profile, schedule, ProfilerActivity
-done = lambda p: p.export_chrome_trace("trace.json")
-with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],
-             schedule=schedule(wait=5, warmup=3, active=6, repeat=1),
-             on_trace_ready=done) as p:
-    for batch in loader:
-        train_step(batch)
-        p.step()`;
 
 const SURE = threshold(
   'confidence that needs no better trace',
@@ -31,13 +20,7 @@ export const rule: AnyRule = {
     needs: 'anything',
     looksFor: 'No steps, no GPU work, one step only, or two answers too close to each other.',
     why: 'A wrong verdict costs more than another capture.',
-    fix: {
-      text: 'Record a few steps after warm-up, with CPU and CUDA activity and every step marked.',
-      code: CAPTURE,
-    },
-    check: 'It does not change the training, which runs about 1.5 times slower while it is recorded.',
-    cost: 'free',
-    risk: 'none',
+    ...about('record-trace'),
     thresholds: [threshold('confidence of a verdict', SURE_ENOUGH, '', 'docs/method/confidence.md'), SURE],
   },
   check(view, { verdict, job }) {
@@ -60,16 +43,10 @@ export const rule: AnyRule = {
       addresses: null,
       evidence: [evidence(view, text)],
       price: null,
-      fix: {
-        text: (view.job?.steps ?? WINDOW_STEPS) < WINDOW_STEPS ? LONGER : BY_COMMAND,
-        code: `whyslow run --trace -- ${job.command}`,
-      },
+      remedy: use('record-trace', { job, tooShort: (view.job?.steps ?? WINDOW_STEPS) < WINDOW_STEPS }),
     });
   },
 };
 
 /** With those before it, a window ends here at the latest (docs/usage.md). */
 const WINDOW_STEPS = 26;
-const LONGER =
-  'The job was too short for a profiler window: let it run for at least 30 steps, or shorten the window with --trace-active 3.';
-const BY_COMMAND = 'It records a few steps after warm-up. `whyslow rules T19` shows how to do it by hand.';

@@ -1,5 +1,6 @@
 import { formatWhole } from '../../base/units.js';
 import { limitWords } from '../../diagnosis/words/slow-gpu.js';
+import { about } from '../../remedies/remedies.js';
 import { evidence } from '../kit/evidence.js';
 import {
   BELOW_MAXIMUM,
@@ -23,13 +24,7 @@ export const rule: AnyRule = {
     looksFor:
       'A busy GPU whose clock is held down by heat or the hardware, is lower than that of the other GPUs of the run, or is far below its own maximum.',
     why: 'Utilization is the share of time in which any kernel runs, however slowly. The clock shows how fast.',
-    fix: {
-      text: 'See what holds the clock down: heat, a lowered power limit, locked clocks. Cool the GPU, raise the limit, or leave the machine out.',
-      code: 'nvidia-smi -q -d PERFORMANCE,CLOCK,POWER,TEMPERATURE\nnvidia-smi dmon -s pucvt -d 1      # while the job runs',
-    },
-    check: 'Nothing in the training changes. Compare step times before and after.',
-    cost: 'hardware',
-    risk: 'none',
+    ...about('unthrottle'),
     thresholds: [HELD, BELOW_OTHERS, BELOW_MAXIMUM],
   },
   check(view, run) {

@@ -1,3 +1,4 @@
+import { about } from '../../remedies/remedies.js';
 import { countEvidence, evidence } from '../kit/evidence.js';
 import { found, silent, type TraceRule } from '../kit/rule.js';
 
@@ -20,13 +21,7 @@ export const rule: TraceRule = {
     looksFor:
       'with_stack, record_shapes, profile_memory or with_flops among the trace’s switches, or Python frames in it.',
     why: 'Every frame, shape and allocation recorded costs the host microseconds: host-bound figures are too high, files too large.',
-    fix: {
-      text: 'Record again without them; turn one on when its answer is needed.',
-      code: 'profile(..., with_stack=False, record_shapes=False, profile_memory=False)',
-    },
-    check: 'Nothing in the training changes.',
-    cost: 'free',
-    risk: 'none',
+    ...about('light-profiler'),
     thresholds: [],
   },
   check(view) {

@@ -1,3 +1,4 @@
+import { about } from '../../remedies/remedies.js';
 import { countEvidence } from '../kit/evidence.js';
 import { hostTime } from '../kit/host.js';
 import { found, silent, type TraceRule, threshold } from '../kit/rule.js';
@@ -15,13 +16,7 @@ export const rule: TraceRule = {
     looksFor:
       'The allocator at work inside steps (cudaMalloc, cudaFree): memory is short, fragmented, or given back by hand.',
     why: 'A profiler trace does not show what holds memory. A memory snapshot does, with the stack of every allocation.',
-    fix: {
-      text: 'Record a snapshot over a few steps and open it at pytorch.org/memory_viz.',
-      code: 'torch.cuda.memory._record_memory_history(max_entries=100_000)\n# ... a few steps ...\ntorch.cuda.memory._dump_snapshot("memory.pickle")',
-    },
-    check: 'Recording slows the loop: leave it off otherwise.',
-    cost: 'free',
-    risk: 'none',
+    ...about('memory-snapshot'),
     thresholds: [CALLS],
   },
   check(view) {

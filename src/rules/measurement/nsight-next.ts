@@ -1,10 +1,9 @@
 import { formatMs, formatPercent, ns, share } from '../../base/units.js';
-import { UNKNOWN_JOB } from '../../diagnosis/job-words.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
+import { about, use } from '../../remedies/remedies.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import { atKernel, shortened, timeEvidence } from '../kit/evidence.js';
-import { ncuCommand, nsysCommand } from '../kit/profilers.js';
 import { found, silent, type TraceRule, threshold } from '../kit/rule.js';
 
 const HOT = threshold(
@@ -34,15 +33,8 @@ export const rule: TraceRule = {
     looksFor:
       'A GPU-bound step in which one kernel that no library has tuned takes a large part: Nsight Compute says what limits it. A host-bound step with time that no event explains: Nsight Systems shows calls of the operating system.',
     why: 'torch.profiler has names and times of kernels, not what they wait for; and nothing of what a thread does outside PyTorch.',
-    fix: {
-      text: 'Record a bounded part of the job. `whyslow diagnose` reads what nsys exports as SQLite.',
-      code: `${nsysCommand(UNKNOWN_JOB)}\n${ncuCommand(UNKNOWN_JOB, 'KERNEL')}`,
-    },
-    check:
-      'It changes nothing in the training, which runs slower while it is recorded; Nsight Compute far slower.',
     more: 'To record chosen steps: nsys profile --capture-range=cudaProfilerApi --capture-range-end=stop, and in the script torch.cuda.cudart().cudaProfilerStart() before them and cudaProfilerStop() after them.',
-    cost: 'free',
-    risk: 'none',
+    ...about('nsight'),
     thresholds: [HOT, UNSEEN],
   },
   check(view, run) {
@@ -69,10 +61,7 @@ function hotKernel(view: TraceView, { job }: RunFacts) {
     addresses: null,
     evidence: [atKernel(hot, timeEvidence(view, perStep, text))],
     price: null,
-    fix: {
-      text: 'It replays five launches and says whether memory, arithmetic or latency limits them. A kernel at its memory limit gets faster only by fusing it with its neighbors.',
-      code: ncuCommand(job, hot.name),
-    },
+    remedy: use('nsight', { job, kernel: hot.name, tool: 'compute' }),
   });
 }
 
@@ -89,9 +78,6 @@ function unseenTime(view: TraceView, { job }: RunFacts) {
       timeEvidence(view, unseen, `no event explains ${formatMs(unseen)} per step (${formatPercent(part)})`),
     ],
     price: null,
-    fix: {
-      text: 'It records twenty seconds with calls of the operating system: reads, locks, polls.',
-      code: nsysCommand(job),
-    },
+    remedy: use('nsight', { job, tool: 'systems' }),
   });
 }

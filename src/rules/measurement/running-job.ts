@@ -1,4 +1,5 @@
 import { share } from '../../base/units.js';
+import { about } from '../../remedies/remedies.js';
 import { GPU_BUSY } from '../../telemetry/busy-gpu.js';
 import { PEGGED, THREADS_PER_CPU } from '../../telemetry/processes/thresholds.js';
 import { type AnyRule, silent, threshold } from '../kit/rule.js';
@@ -13,13 +14,7 @@ export const rule: AnyRule = {
     looksFor:
       'A busy GPU; workers that are pegged (transforms) or wait for a disk (IO) while it is not; a training thread that launches or loads; many threads on few cores; neither GPU nor CPU busy.',
     why: 'The fixes of these cases have nothing in common, and an answer without a restart costs ten seconds.',
-    fix: {
-      text: 'Watch the job from outside, then measure what it names. More threads than cores: cap OMP_NUM_THREADS at the quota of the container, do not add workers.',
-      code: 'whyslow triage\nwhyslow triage --pid PID --stacks      # what each rank is doing',
-    },
-    check: 'Nothing in the training changes.',
-    cost: null,
-    risk: 'none',
+    ...about('look-from-outside'),
     thresholds: [
       threshold('GPU-bound from', GPU_BUSY, '% of the time busy', 'the zoo; the throughput guide says 90'),
       threshold('pegged from', share(PEGGED), 'of a core', 'about 100%, less what sampling loses'),

@@ -1,4 +1,5 @@
 import { BUSY, MIN_NAMED } from '../../diagnosis/verdict/shares.js';
+import { about } from '../../remedies/remedies.js';
 import { type AnyRule, silent, threshold } from '../kit/rule.js';
 
 export const rule: AnyRule = {
@@ -11,13 +12,7 @@ export const rule: AnyRule = {
     looksFor:
       'Always: every instant of the measured steps belongs to one class of time, and the largest one that can be won back is named.',
     why: 'Work on anything but the bottleneck changes nothing. GPU work is counted for the step that launched it, and the profiler’s own cost is taken out, because both mislead otherwise.',
-    fix: {
-      text: 'Fix what is named first, measure again, then the next.',
-      code: 'whyslow diagnose TRACE_OR_DIRECTORY',
-    },
-    check: 'Compare step times without the profiler before and after.',
-    cost: null,
-    risk: 'none',
+    ...about('first-bottleneck'),
     thresholds: [
       threshold('GPU-bound from', BUSY, 'of the step computing', 'docs/method/verdict.md'),
       threshold(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { atPace, drawView, runOf } from '../../../test/helpers/draw-run.js';
+import { atPace, drawView, runOf, withAdvice } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { ns, share } from '../../base/units.js';
 import type { LogView } from '../../diagnosis/ranks/rank-view.js';
@@ -31,7 +31,7 @@ describe('a late rank', () => {
     expect(result.findings[0]).toMatchObject({ title: 'rank 1 is late every step', addresses: 'data' });
     expect(result.findings[0]!.price!.speedup.likely).toBeCloseTo(50 / 30, 6);
     expect(result.findings[0]!.evidence[0]).toMatchObject({ value: 20, unit: 'ms/step' });
-    expect(result.findings[0]!.fix!.code).toBe('whyslow diagnose OUT --ranks 1 --all');
+    expect(withAdvice(rule, result.findings[0]!).fix.code).toBe('whyslow diagnose OUT --ranks 1 --all');
     expect(rule.check(views[0]!, across([late]))).toEqual({ silent: 'no rank stands out' });
     // Two ranks cannot be told apart by chance in fewer steps.
     const few = across([late]);
@@ -44,8 +44,8 @@ describe('a late rank', () => {
     const job = { command: 'torchrun train.py', folder: "'my runs'", processes: new Map() };
     const result = rule.check(logs[1]!, { ...across([late]), ranks: logs, job });
     if (!('findings' in result)) throw new Error(result.silent);
-    expect(result.findings[0]!.fix).toEqual({
-      text: 'Fix the cause on rank 1. A trace shows it, of the running job or of the next run.',
+    expect(withAdvice(rule, result.findings[0]!).fix).toEqual({
+      text: 'Fix the cause on rank 1. For details, record a trace of the running job or of the next run.',
       code: "whyslow capture 'my runs' --ranks 1\nwhyslow run --trace-ranks 1 -- torchrun train.py",
     });
   });
@@ -55,7 +55,9 @@ describe('a late rank', () => {
     for (const ranks of [views, views.map((view) => ({ ...view, source: 'log' }) as unknown as LogView)]) {
       const result = rule.check(ranks[1]!, { ...across([{ ...late, cause: 'unknown', phase }]), ranks });
       if (!('findings' in result)) throw new Error(result.silent);
-      expect(result.findings[0]!.fix!.text).toMatch(/^Look at what rank 1 does in the phase tokenize\./);
+      expect(withAdvice(rule, result.findings[0]!).fix.text).toMatch(
+        /^Look at what rank 1 does in the phase tokenize\./,
+      );
       expect(result.findings[0]!.evidence[0]!.text).toMatch(/most of it is the phase tokenize \(21\.0 ms/);
     }
   });
@@ -79,7 +81,7 @@ describe('a late rank', () => {
     const slowGpu = { clock: 1050.4, usualClock: 1755, limit };
     const result = rule.check(views[1]!, across([{ ...late, cause: 'gpu', slowGpu }]));
     if (!('findings' in result)) throw new Error(result.silent);
-    expect(result.findings[0]).toMatchObject({ addresses: 'gpu', cost: 'hardware' });
+    expect(withAdvice(rule, result.findings[0]!)).toMatchObject({ addresses: 'gpu', cost: 'hardware' });
     expect(result.findings[0]!.evidence[1]).toMatchObject({
       text: 'its GPU ran at 1,050 MHz against 1,755 on the others (thermal slowdown 34% of the time)',
       value: 1050,
@@ -92,7 +94,9 @@ describe('a late rank', () => {
     const many = { ...late, ranks: Array.from({ length: 64 }, (_, i) => i + 1), pattern: 'host' as const };
     const result = rule.check(views[1]!, across([many]));
     if (!('findings' in result)) throw new Error(result.silent);
-    expect(result.findings[0]!.fix!.code).toBe('whyslow diagnose OUT --ranks 1,2,3,4,5,6,7,8 --all');
+    expect(withAdvice(rule, result.findings[0]!).fix.code).toBe(
+      'whyslow diagnose OUT --ranks 1,2,3,4,5,6,7,8 --all',
+    );
   });
 
   it('is silent when a different rank is late each step', () => {

@@ -2,10 +2,11 @@ import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
 import { describeRanks } from '../../diagnosis/words/late-ranks.js';
 import { slowGpuWords } from '../../diagnosis/words/slow-gpu.js';
-import type { Cause, LateRanks, Pattern } from '../../run/lateness/late-ranks.js';
+import { about, type Use, use } from '../../remedies/remedies.js';
+import type { LateRanks, Pattern } from '../../run/lateness/late-ranks.js';
 import { LATE_SHARE, LATE_Z } from '../../run/lateness/lateness.js';
 import { evidence } from '../kit/evidence.js';
-import type { Evidence, Finding } from '../kit/finding.js';
+import type { Evidence } from '../kit/finding.js';
 import { ADDRESSES, lateEvidence, NOT_COMPARED, noneLate, priceOfDelay } from '../kit/late-ranks.js';
 import { type AnyRule, found, threshold } from '../kit/rule.js';
 
@@ -22,13 +23,7 @@ export const rule: AnyRule = {
     looksFor:
       'A rank whose own time (the step less its waiting for others) exceeds the median rank’s by more than ranks usually differ: always, in spikes, periodically, together with its host or stage, or together with other late ranks.',
     why: 'Collectives end when the last member arrives: one slow rank sets everybody’s pace. Its own trace looks fast, because it waits least.',
-    fix: {
-      text: 'Fix the cause on that rank: its own findings say how. Without a trace of it, record one.',
-      code: 'whyslow diagnose OUT --ranks <the late one> --all\nwhyslow capture OUT --ranks <the late one>',
-    },
-    check: 'Compare the step of all ranks before and after; another rank may be next.',
-    cost: 'code',
-    risk: 'none',
+    ...about('fix-late-rank'),
     thresholds: [
       threshold(
         'stands out',
@@ -46,13 +41,13 @@ export const rule: AnyRule = {
     if (own.length === 0) return noneLate(across);
     return found(
       ...own.map((late) => ({
-        id: `late-rank-${late.ranks.join('-').slice(0, 40)}`,
+        id: `late-rank-${late.ranks.join('-').slice(0, 40)}` as const,
         title: `${describeRanks(late)} ${late.ranks.length > 1 ? 'are' : 'is'} late ${OFTEN[late.pattern]}`,
         confidence: late.confidence,
         addresses: ADDRESSES[late.cause],
         evidence: [lateEvidence(view, late), ...clockEvidence(view, late)],
         price: priceOfDelay(view, late),
-        ...(late.slowGpu ? SLOW_GPU : late.cause === 'link' ? SLOW_LINK : { fix: fixOf(late, run) }),
+        remedy: remedyOf(late, run),
       })),
     );
   },
@@ -72,52 +67,10 @@ function clockEvidence(view: RankView, { slowGpu, ranks }: LateRanks): Evidence[
   return [evidence(view, slowGpuWords(slowGpu, ranks.length), Math.round(slowGpu.clock), 'MHz')];
 }
 
-const MOST_NAMED = 8;
-
-/** Its own findings say what holds it up, if there is a trace of it. Otherwise the commands that record one. */
-function fixOf({ ranks, cause, phase }: LateRanks, { ranks: views, job }: RunFacts): Finding['fix'] {
-  const chosen = ranks.slice(0, MOST_NAMED).join(',');
-  const whom = ranks.length === 1 ? `rank ${chosen}` : 'those ranks';
-  const where =
-    phase && `Look at what ${whom} ${ranks.length > 1 ? 'do' : 'does'} in the phase ${phase.name}.`;
-  if (views.some((view) => view.source === 'trace' && ranks.includes(view.rank)))
-    return {
-      text: `${where ?? LOOK_AT[cause](whom)} The findings of ${whom} alone say more.`,
-      code: `whyslow diagnose ${job.folder} --ranks ${chosen} --all`,
-    };
-  return {
-    text: where
-      ? `${where} A trace shows more, of the running job or of the next run.`
-      : `Fix the cause on ${whom}. A trace shows it, of the running job or of the next run.`,
-    code: `whyslow capture ${job.folder} --ranks ${chosen}\nwhyslow run --trace-ranks ${chosen} -- ${job.command}`,
-  };
+/** The GPU, the link, or whatever else the late ranks were doing. */
+function remedyOf({ slowGpu, cause, ranks, phase }: LateRanks, { ranks: views, job }: RunFacts): Use {
+  if (slowGpu) return use('unthrottle', { ofRank: true });
+  if (cause === 'link') return use('test-links', { ofRanks: true });
+  const traced = views.some((view) => view.source === 'trace' && ranks.includes(view.rank));
+  return use('fix-late-rank', { ranks, cause, phase: phase?.name ?? null, traced, job });
 }
-
-/** Where to look first, by what the late ranks were doing. */
-const LOOK_AT: Readonly<Record<Cause, (whom: string) => string>> = {
-  data: (whom) =>
-    `Look at the input of ${whom}: is its share of the data larger, its disk slower, or are its cores taken by others?`,
-  gpu: (whom) =>
-    `Compare the work of ${whom} with the others': batch and sequence lengths, uneven layers or experts, and the GPU's clock.`,
-  host: (whom) =>
-    `Look for what only ${whom} does (logging, saving, checks), and at its host: other processes, a CPU limit, NUMA binding.`,
-  compile: (whom) => `Give ${whom} the same shapes as the others, or compile before the first step.`,
-  link: (whom) => `Test the links of ${whom}.`,
-  unknown: (whom) => `Find what ${whom} does that the others do not.`,
-};
-
-const SLOW_LINK = {
-  cost: 'hardware',
-  fix: {
-    text: 'Test the links between the machines of those ranks, exclude the bad one, and compare.',
-    code: 'nvidia-smi nvlink -e; ibstat; dmesg | grep -i -E "nvlink|mlx|xid"      # on each\nall_reduce_perf -b 8M -e 1G -f 2 -g 8      # nccl-tests',
-  },
-} as const;
-
-const SLOW_GPU = {
-  cost: 'hardware',
-  fix: {
-    text: 'Look at that GPU on its host: heat, power limit, locked clocks. Cool it, reset it, or leave the host out.',
-    code: 'nvidia-smi -q -d PERFORMANCE,CLOCK,POWER,TEMPERATURE',
-  },
-} as const;

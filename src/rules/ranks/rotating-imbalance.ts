@@ -1,3 +1,4 @@
+import { about, use } from '../../remedies/remedies.js';
 import { ADDRESSES, lateEvidence, NOT_COMPARED, noneLate, priceOfDelay } from '../kit/late-ranks.js';
 import { type AnyRule, found } from '../kit/rule.js';
 
@@ -13,13 +14,7 @@ export const rule: AnyRule = {
     needs: 'ranks',
     looksFor: 'Ranks that wait for each other in turn: a different one is last in each step.',
     why: 'Collectives end when the last member arrives. If batches differ in length, or experts in load, some rank is always late.',
-    fix: {
-      text: 'Balance the work of the ranks: batches of similar length (bucket by length, or by tokens), experts spread by load.',
-      code: 'whyslow diagnose OUT --all',
-    },
-    check: 'Bucketing by length changes the order of samples: compare the loss curve of a few hundred steps.',
-    cost: 'code',
-    risk: 'none',
+    ...about('balance-ranks'),
     thresholds: [],
   },
   check(view, { across, ranks, job }) {
@@ -29,13 +24,13 @@ export const rule: AnyRule = {
     if (rotations.length === 0) return noneLate(across);
     return found(
       ...rotations.map((late) => ({
-        id: 'rotating-imbalance',
+        id: 'rotating-imbalance' as const,
         title: 'a different rank is late each step: the work is uneven',
         confidence: late.confidence,
         addresses: ADDRESSES[late.cause],
         evidence: [lateEvidence(view, late)],
         price: priceOfDelay(view, late),
-        fix: { text: rule.info.fix.text, code: `whyslow diagnose ${job.folder} --all` },
+        remedy: use('balance-ranks', { job }),
       })),
     );
   },

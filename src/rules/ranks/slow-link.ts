@@ -1,5 +1,6 @@
 import { formatMs } from '../../base/units.js';
-import { SLOWER } from '../../run/collectives/slow-links.js';
+import { about } from '../../remedies/remedies.js';
+import { SLOWER } from '../../run/collectives/bandwidth.js';
 import { timeEvidence } from '../kit/evidence.js';
 import { type AnyRule, found, silent, threshold } from '../kit/rule.js';
 
@@ -14,13 +15,7 @@ export const rule: AnyRule = {
     looksFor:
       'All members of a group arrive together, and the transfer takes longer than that of sibling groups with the same kind and size of collective.',
     why: 'A degraded link, a NIC that fell back, or a cable sets the pace of every group that crosses it.',
-    fix: {
-      text: 'Test the links between the hosts named, exclude the bad one, and compare.',
-      code: 'all_reduce_perf -b 8M -e 1G -f 2 -g 8      # nccl-tests, host by host\nnvidia-smi nvlink -e; ibstat; dmesg | grep -i -E "nvlink|mlx|xid"',
-    },
-    check: 'Nothing in the training changes.',
-    cost: 'hardware',
-    risk: 'none',
+    ...about('test-links'),
     thresholds: [
       threshold(
         'slower than siblings',
@@ -38,7 +33,7 @@ export const rule: AnyRule = {
         const hosts = link.hosts.length > 0 ? `; hosts ${link.hosts.slice(0, 4).join(', ')}` : '';
         const text = `${link.kind} of ${link.group} (ranks ${link.ranks.slice(0, 8).join(', ')}): ${link.gbps.toFixed(1)} GB/s, siblings ${link.usualGbps.toFixed(1)} GB/s, ${formatMs(link.cost)} per step${hosts}`;
         return {
-          id: `slow-link-${link.group.slice(0, 40)}`,
+          id: `slow-link-${link.group.slice(0, 40)}` as const,
           title: `transfers of group ${link.group} are slow`,
           confidence: 0.75,
           addresses: 'comms' as const,

@@ -12,9 +12,9 @@ import {
   processName,
   stateInWords,
 } from '../../diagnosis/hang/stack-words.js';
-import type { JobWords } from '../../diagnosis/job-words.js';
-import type { Evidence, Finding } from '../kit/finding.js';
-import { dumpCommands, flightRecorderCommand } from '../kit/profilers.js';
+import type { Job } from '../../remedies/kit/job.js';
+import { about, type Use, use } from '../../remedies/remedies.js';
+import type { Evidence } from '../kit/finding.js';
 import { found, type RankFinding, type RunRule, silent, threshold } from '../kit/rule.js';
 
 const MOSTLY = threshold(
@@ -35,14 +35,8 @@ export const rule: RunRule = {
     looksFor:
       'The main thread in a collective, in a wait for DataLoader workers, in a lock or a read; a rank that is elsewhere than the others; a stack that two dumps have in common.',
     why: 'A job that hangs writes no trace. Its stacks still say what each rank waits for.',
-    fix: {
-      text: 'Dump every rank twice, some seconds apart, and pass all files. A stack that does not move is stuck.',
-      code: 'whyslow triage --stacks      # finds the job and its ranks\npy-spy dump --pid $(pgrep -of train.py) > rank0-a.txt      # to keep',
-    },
-    check: 'py-spy only reads the memory of the process; it changes nothing.',
     more: '--native adds frames of C extensions. py-spy needs the same user and the right to trace: sudo, or --cap-add SYS_PTRACE for a container. `py-spy top --pid` shows where time goes while you watch.',
-    cost: 'code',
-    risk: 'none',
+    ...about('read-stacks'),
     thresholds: [MOSTLY],
   },
   check({ evidence: { stacks }, verdict, ranks, job }) {
@@ -63,7 +57,7 @@ export const rule: RunRule = {
       evidence: telling.flatMap(evidenceOf),
       price: null,
       ranks: telling.flatMap((s) => s.rank ?? []),
-      fix: fixFor(worst, job),
+      remedy: remedyOf(worst, job),
     });
   },
 };
@@ -79,7 +73,7 @@ function whose(stacks: readonly ProcessStacks[]): string {
     : processName(same[0]!);
 }
 
-function elsewhere(stacks: readonly ProcessStacks[], job: JobWords): RankFinding | null {
+function elsewhere(stacks: readonly ProcessStacks[], job: Job): RankFinding | null {
   const split = splitRanks(stacks);
   if (!split) return null;
   const late = split.elsewhere[0]!;
@@ -91,7 +85,7 @@ function elsewhere(stacks: readonly ProcessStacks[], job: JobWords): RankFinding
     evidence: [...split.elsewhere, ...split.waiting].flatMap(evidenceOf),
     price: null,
     ranks: split.elsewhere.flatMap((s) => s.rank ?? []),
-    fix: fixFor(late, job),
+    remedy: remedyOf(late, job),
   };
 }
 
@@ -123,25 +117,11 @@ function evidenceOf(stacks: ProcessStacks): Evidence[] {
 }
 const NOWHERE = { step: null, ts_ns: null, dur_ns: null } as const;
 
-const FIXES: Readonly<Record<string, Finding['fix']['text']>> = {
-  'input-wait':
-    'The workers are too slow or stuck: see what they do, then give the loader more of them or make each batch cheaper.',
-  'input-work': 'Batches are made on the training thread. Let workers make them.',
-  collective:
-    'Another rank is late or gone: dump the stacks of all ranks and look for the one that is not in this collective. The flight recorder names it at the next hang.',
-};
-
-const WORKERS = 'loader = DataLoader(..., num_workers=8, persistent_workers=True)';
-
 /** Commands for the processes that were dumped, and their ranks. */
-function fixFor(stacks: ProcessStacks, job: JobWords): Finding['fix'] {
-  const doing = stacks.states[0]?.doing ?? '';
-  const text = FIXES[doing] ?? rule.info.fix.text;
-  const pid = stacks.pid === null ? '' : ` --pid ${stacks.pid}`;
-  if (doing === 'input-work') return { text, code: WORKERS };
-  if (doing === 'input-wait')
-    return { text, code: `whyslow triage${pid}      # what the workers do\n${WORKERS}` };
-  if (doing !== 'collective') return { text, code: `whyslow triage --stacks${pid}` };
-  const others = [...job.processes.keys()].filter((rank) => rank !== stacks.rank);
-  return { text, code: `${dumpCommands(job, others)}\n${flightRecorderCommand(job)}` };
-}
+const remedyOf = (stacks: ProcessStacks, job: Job): Use =>
+  use('read-stacks', {
+    doing: stacks.states[0]?.doing ?? 'unknown',
+    pid: stacks.pid,
+    job,
+    ranks: [...job.processes.keys()].filter((rank) => rank !== stacks.rank),
+  });

@@ -2,10 +2,10 @@ import { namedRanks } from '../../base/rank-ranges.js';
 import { collectiveName, whoIsMissing } from '../../diagnosis/hang/hang-words.js';
 import type { ProcessStacks } from '../../diagnosis/hang/process-stacks.js';
 import { processName, stateInWords } from '../../diagnosis/hang/stack-words.js';
-import { type JobWords, UNKNOWN_JOB } from '../../diagnosis/job-words.js';
 import type { StuckCollective } from '../../diagnosis/run-evidence.js';
-import type { Evidence, Finding } from '../kit/finding.js';
-import { dumpCommands } from '../kit/profilers.js';
+import type { Job } from '../../remedies/kit/job.js';
+import { about, type Use, use } from '../../remedies/remedies.js';
+import type { Evidence } from '../kit/finding.js';
 import { found, type RunRule, silent } from '../kit/rule.js';
 
 export const rule: RunRule = {
@@ -20,13 +20,7 @@ export const rule: RunRule = {
     looksFor:
       'A collective that some ranks entered and did not leave: who is not in it, or is in another one.',
     why: 'A collective ends when all members are in it. One rank that is stuck elsewhere, has died or took another branch stops all of them, until the timeout ends the job.',
-    fix: {
-      text: 'Look at what the missing rank does: its stack says where it is stuck.',
-      code: dumpCommands(UNKNOWN_JOB, []),
-    },
-    check: 'The next dump of a run that goes on shows higher numbers on every rank.',
-    cost: 'code',
-    risk: 'none',
+    ...about('dump-missing'),
     thresholds: [],
   },
   check({ evidence: { stuck, stacks }, job }) {
@@ -41,7 +35,7 @@ export const rule: RunRule = {
       evidence: [...stuck.flatMap(evidenceOf), ...stacksOf(culprits(first), stacks)],
       price: null,
       ranks: culprits(first),
-      fix: fixFor(first, job),
+      remedy: remedyOf(first, job),
     });
   },
 };
@@ -83,27 +77,9 @@ const line = (text: string, rank: number): Evidence => ({
   dur_ns: null,
 });
 
-function fixFor({ missing, unknown, different }: StuckCollective, job: JobWords): Finding['fix'] {
-  if (different.length > 0)
-    return {
-      text: 'Make all ranks take the same branch: a condition on data or on the rank decides which collective they call.',
-      code: `export TORCH_DISTRIBUTED_DEBUG=DETAIL      # checks every collective\n${job.command}`,
-    };
-  if (missing.length > 0)
-    return {
-      text: rule.info.fix.text,
-      code: dumpCommands(
-        job,
-        missing.map((m) => m.rank),
-      ),
-    };
-  if (unknown.length > 0)
-    return {
-      text: 'See whether the process of that rank still runs. If it does, dump its stack; if not, its log has the reason.',
-      code: dumpCommands(job, unknown),
-    };
-  return {
-    text: 'If the job makes no progress, the network or a GPU is stuck: see what NCCL and the driver report.',
-    code: `NCCL_DEBUG=INFO ${job.command}\ndmesg | grep -i xid`,
-  };
+function remedyOf({ missing, unknown, different }: StuckCollective, job: Job): Use {
+  if (different.length > 0) return use('same-branch', { job });
+  if (missing.length > 0) return use('dump-missing', { job, ranks: missing.map((m) => m.rank) });
+  if (unknown.length > 0) return use('dump-missing', { job, ranks: unknown, mayBeGone: true });
+  return use('ask-network', { job });
 }

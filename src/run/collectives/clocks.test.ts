@@ -40,7 +40,7 @@ const align = (truth: Truth) => {
 const silent = () => 0;
 
 describe('clocks', () => {
-  it('are aligned by ends that coincide', () => {
+  it('clocks are aligned by ends that coincide', () => {
     const { ranks, components } = align({
       ...{
         offsets: [0, 5_000_000, -300],
@@ -58,7 +58,7 @@ describe('clocks', () => {
     expect(components).toEqual([[0, 1, 2]]);
   });
 
-  it('are aligned through several groups, and each hop adds its error', () => {
+  it('clocks are aligned through several groups, and each hop adds its error', () => {
     const noise = (r: number, k: number) => (r === 0 ? 0 : ((k % 5) - 2) * 1000 * r);
     const { ranks } = align({
       offsets: [0, 1e6, 2e6, 3e6],
@@ -71,7 +71,7 @@ describe('clocks', () => {
     expect(ranks[3]!.error).toBeGreaterThan(ranks[1]!.error);
   });
 
-  it('that no group connects cannot be compared', () => {
+  it('clocks that no group connects cannot be compared', () => {
     const { ranks, components } = align({
       offsets: [0, 1e6, 0, 5e6, 0],
       noise: silent,
@@ -103,7 +103,7 @@ describe('clocks', () => {
     expect([ranks[1]!.shift, ranks[1]!.offset]).toEqual([-77_000, Number(bases[1]! - bases[0]!) + 77_000]);
   });
 
-  it('are corrected for drift in windows longer than five seconds', () => {
+  it('clocks are corrected for drift in windows longer than five seconds', () => {
     const truth = {
       offsets: [0, 1e6],
       drifts: [0, 2e-5],
@@ -131,7 +131,7 @@ describe('clocks', () => {
     expect(clocks.ranks[1]!.error).toBeLessThan(1000);
   });
 
-  it('of event logs are not compared', () => {
+  it('clocks of event logs are not compared', () => {
     const log = () =>
       columns(
         [0, 1, 2].map((k) => ({ start: k, end: k + 1, step: k })),
@@ -142,7 +142,7 @@ describe('clocks', () => {
     expect(alignClocks(ranks, matchCollectives(ranks)).components).toEqual([[0], [1]]);
   });
 
-  it('are right within three times the stated error, for any offsets, drifts and noise', () => {
+  it('clocks are right within three times the stated error, for any offsets, drifts and noise', () => {
     const truth = fc.record({
       offsets: fc.array(fc.integer({ min: -1e9, max: 1e9 }), { minLength: 2, maxLength: 6 }),
       drift: fc.integer({ min: -50, max: 50 }),
@@ -167,7 +167,7 @@ describe('clocks', () => {
           expect(Math.abs(onReference(clock, own) - reference)).toBeLessThanOrEqual(allowed(clock));
         }
       }),
-      // One in some ten thousand draws of noise is worse: a fixed seed keeps the test stable.
+      // One in about ten thousand draws of noise is worse: a fixed seed keeps the test stable.
       { seed: 4, numRuns: 300 },
     );
   });

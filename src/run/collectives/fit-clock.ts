@@ -15,7 +15,7 @@ export interface ClockFit {
 const LEAST_ERROR = 100;
 /** Traces in whole microseconds are exact to half a microsecond. */
 const ROUNDED_ERROR = 500;
-/** With fewer pairs than this, the deviation may be small by chance: four fifths of them must lie within the error. */
+/** With fewer pairs than this, the deviation may be small by chance: four fifths of them must be within the error. */
 const FEW = 16;
 /** With fewer pairs than this, all of them must. */
 const VERY_FEW = 8;

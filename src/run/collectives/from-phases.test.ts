@@ -38,7 +38,7 @@ describe('a phase that ends on all ranks together', () => {
     expect(waits(logs)!.map((ms) => Math.round(ms))).toEqual([10, 10, 10, 0, 10, 10, 10, 10]);
   });
 
-  it('is found where the delay lies in no phase, if the iteration was timed', () => {
+  it('a phase that ends on all ranks together is found where the delay is in no phase, if the iteration was timed', () => {
     const logs = logsOf(
       4,
       (r) => ['forward 10 host', `backward ${r === 2 ? 20 : 45} host`, 'training_step 60 host'],
@@ -47,15 +47,15 @@ describe('a phase that ends on all ranks together', () => {
     expect(waits(logs)).toEqual([25, 25, 0, 25]);
   });
 
-  it('is not found where the delay and the wait are in one phase', () => {
+  it('a phase that ends on all ranks together is not found where the delay and the wait are in one phase', () => {
     expect(waits(logsOf(8, () => ['host_to_device 1', 'training_step 30']))).toBeNull();
   });
 
-  it('is not found where a short phase may be a faster device', () => {
+  it('a phase that ends on all ranks together is not found where a short phase may be a faster device', () => {
     expect(waits(logsOf(8, (r) => ['host_to_device 1', `training_step ${r === 2 ? 20 : 30}`]))).toBeNull();
   });
 
-  it('is not found for two ranks that each have a long phase', () => {
+  it('a phase that ends on all ranks together is not found for two ranks that each have a long phase', () => {
     const logs = logsOf(
       2,
       (r) => [`forward ${r ? 20 : 10}`, `backward ${r ? 10 : 20}`, 'training_step 40'],
@@ -64,7 +64,7 @@ describe('a phase that ends on all ranks together', () => {
     expect(waits(logs)).toBeNull();
   });
 
-  it('is not found among ranks that run on their own', () => {
+  it('a phase that ends on all ranks together is not found among ranks that run on their own', () => {
     const ms = fc.integer({ min: 5, max: 60 });
     const noise = fc.infiniteStream(fc.integer({ min: 0, max: 100 }));
     let [named, all] = [0, 0];

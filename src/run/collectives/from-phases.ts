@@ -5,7 +5,7 @@ import type { EventFacts } from '../../logs/event-facts.js';
 import { FROM_LOG, NO_DETAILS } from '../../logs/log-collectives.js';
 import { roleOf } from '../../logs/phases.js';
 import { LATE_SHARE } from '../lateness/lateness.js';
-import { commonSteps } from '../table/common-steps.js';
+import { commonSteps } from '../table/build-table.js';
 
 /** Fewer steps may agree by chance. */
 const MIN_STEPS = 5;
@@ -22,7 +22,7 @@ const NEVER_WAITS = ['data', 'copy', 'comms'];
  * Finds collectives in logs that name none: a phase that ends on all ranks together. A rank that comes late to it has less
  * of it, while the step is as long on all ranks. So the phase less the shortest of all ranks is waiting.
  *
- * Null where that cannot be told: ranks do not differ; their steps differ (they run on their own, or the delay is outside
+ * Null if that is unknown: ranks do not differ; their steps differ (they run on their own, or the delay is outside
  * all that was timed); the delay and the wait are in the same phase.
  */
 export function fromPhases(logs: readonly EventFacts[]): readonly RankCollectives[] | null {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { commonSubsequence } from './common-subsequence.js';
+import { commonSubsequence } from './align.js';
 import { matchCollectives } from './match.js';
 import { columns, type Drawn, groupOf, rank } from './testing.js';
 
@@ -99,7 +99,7 @@ describe('any lists', () => {
     );
   });
 
-  it('have a common subsequence in order, also when too long to compare in full', () => {
+  it('any lists have a common subsequence in order, also when too long to compare in full', () => {
     const list = fc.array(fc.nat(3), { maxLength: 30 }).map((l) => Int32Array.from(l));
     const check = (a: Int32Array, b: Int32Array) => {
       let last = -1;

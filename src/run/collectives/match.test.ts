@@ -89,7 +89,7 @@ describe('without sequence numbers', () => {
 });
 
 describe('groups', () => {
-  it('with the same members are one group, whatever ranks call them', () => {
+  it('groups with the same members are one group, whatever ranks call them', () => {
     const m = matchCollectives([
       rank(0, columns([at(0, { sequence: 1 })], [groupOf([0, 1], '7')])),
       rank(1, columns([at(0, { sequence: 1 })], [groupOf([0, 1], '9')])),
@@ -97,7 +97,7 @@ describe('groups', () => {
     expect(m.length).toBe(1);
   });
 
-  it('with the same members are two groups when a rank has two', () => {
+  it('groups with the same members are two groups when a rank has two', () => {
     const both = [groupOf([0, 1], 'dp'), groupOf([0, 1], 'tp')];
     const m = matchCollectives([
       rank(0, columns([at(0, { sequence: 1, group: 0 }), at(10, { sequence: 1, group: 1 })], both)),
@@ -106,7 +106,7 @@ describe('groups', () => {
     expect(membersOf(m)).toEqual(['0:0 1:1', '0:1 1:0']);
   });
 
-  it('with one captured member are left alone', () => {
+  it('groups with one captured member are left alone', () => {
     const m = matchCollectives([
       rank(0, columns([at(0, { sequence: 1 })], [groupOf([0, 2])])),
       rank(1, columns([at(0, { sequence: 1 })], [groupOf([1, 3])])),
@@ -135,7 +135,7 @@ describe('sends and receives', () => {
     expect(membersOf(m).sort()).toEqual(['0:0 1:1', '0:1 1:0', '0:2 1:2']);
   });
 
-  it('are not paired when the other side is unknown', () => {
+  it('sends and receives are not paired when the other side is unknown', () => {
     expect(match([at(0, { kind: 'send' })], [at(0, { kind: 'recv' })])).toMatchObject({
       length: 0,
       alone: 2,
@@ -144,7 +144,7 @@ describe('sends and receives', () => {
 });
 
 describe('the first of a group after the profiler started', () => {
-  it('is marked when it is the first of any rank', () => {
+  it('the first collective of a group after the profiler started is marked when it is the first of any rank', () => {
     const of = (from: number) =>
       columns(
         [0, 1, 2, 3].map((i) => at(i * 10, { sequence: from + i })),

@@ -16,12 +16,12 @@ it('one group of all ranks says nothing about a mesh', () => {
   expect(table!.coordinates).toEqual([null, null, null, null]);
 });
 
-it('groups that lie along no axis of the files’ coordinates are reported', () => {
+it('groups that follow no axis of the files’ coordinates are reported', () => {
   const { matched } = compareRun(
     simulateRun({ seed: 1, ranks: 8, parallelism: 'mesh2d', tensorParallel: 2 }),
   )!;
   expect(axesOutsideMesh(matched, (rank) => ({ dp: rank >> 1, tp: rank % 2 }))).toEqual([]);
-  // Finer than the groups: each lies along two axes.
+  // Finer than the groups: each follows two axes.
   expect(axesOutsideMesh(matched, (r) => ({ pp: r >> 2, dp: (r >> 1) % 2, tp: r % 2 }))).toEqual([]);
   expect(axesOutsideMesh(matched, (rank) => ({ dp: rank % 4, tp: rank >> 2 }))).toEqual(['tp', 'dp']);
   expect(axesOutsideMesh(matched, () => null)).toEqual([]);

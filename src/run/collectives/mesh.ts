@@ -7,7 +7,7 @@ const LEAST_SIZE = 2;
 /** Meshes have up to four axes; further groups are subsets or unions of theirs. */
 const MAX_AXES = 4;
 
-/** Groups of one size that share no rank and together hold all ranks lie along an axis. */
+/** Groups of one size that share no rank and together hold all ranks follow an axis. */
 interface GroupAxis {
   readonly name: string;
   readonly groups: readonly (readonly number[])[];

@@ -10,12 +10,12 @@ const compared = (options: Omit<SimulateOptions, 'seed'>) => {
 };
 
 describe('groups whose transfers are slow', () => {
-  it('are found by their siblings', () => {
+  it('groups whose transfers are slow are found by comparison with their siblings', () => {
     expect(compared({ fault: { kind: 'link', ranks: [1], size: 0.6 } }).slowGroups).toHaveLength(1);
   });
 
   it.each(['gpu', 'host'] as const)(
-    'are not those that wait for a member without a trace, which waits for the late rank (%s)',
+    'groups whose transfers are slow are not those that wait for a member without a trace, which waits for the late rank (%s)',
     (kind) => {
       const fault = { kind, ranks: [5], size: 0.5 };
       const { slowGroups, late, trueMs } = compared({ tensorParallel: 2, fault, missingRanks: [4] });

@@ -50,7 +50,7 @@ describe('collectives that synchronize', () => {
     expect(waits.groups[0]).toMatchObject({ wait: 175, transfer: 120 });
   });
 
-  it('are divided in the same proportion where they are exposed', () => {
+  it('collectives that synchronize are divided in the same proportion where they are exposed', () => {
     const { waits } = divide([[100], [20]], (r) => (r === 0 ? { exposed: 50 } : {}));
     expect(waits.ranks[0]).toMatchObject({ wait: 80, exposedWait: 40, exposedTransfer: 10 });
   });
@@ -114,7 +114,7 @@ describe('in kinds that do not synchronize only receivers wait', () => {
 });
 
 describe('what cannot be divided', () => {
-  it('is the first after the profiler started, and what only one rank has', () => {
+  it('the first collective after the profiler started cannot be divided, nor can one that only one rank has', () => {
     const list = [0, 1].map((r) =>
       rank(
         r,
@@ -134,7 +134,7 @@ describe('what cannot be divided', () => {
     expect([...waits.waitOf[1]!]).toEqual([Number.NaN, Number.NaN]);
   });
 
-  it('is what has no duration, and what clocks contradict', () => {
+  it('a collective without a duration cannot be divided, nor one that clocks contradict', () => {
     expect([...divide([[0], [50]]).waits.transfer]).toEqual([Number.NaN]);
     const { ranks, matched } = divide([[20], [50]]);
     expect(divideWaits(ranks, matched, Uint8Array.of(1)).waitOf[1]![0]).toBeNaN();
@@ -150,7 +150,7 @@ describe('bus bandwidth', () => {
     ['broadcast', 1],
     ['recv', 1],
     ['barrier', Number.NaN],
-  ] as const)('of %s on four ranks', (kind, factor) => {
+  ] as const)('bus bandwidth of %s on four ranks', (kind, factor) => {
     expect(COLLECTIVE_KINDS).toContain(kind);
     expect(busFactor(kind, 4)).toBe(factor);
   });

@@ -45,19 +45,19 @@ describe('late ranks', () => {
     ['computing', 'compute', 'gpu'],
     ['compiling', 'idle_compile', 'compile'],
     ['the host', 'idle_host', 'host'],
-  ])('are found with their cause: %s', (_, into, cause) => {
+  ])('late ranks are found with their cause: %s', (_, into, cause) => {
     const table = tableOf(8, (r) => (r === 5 ? [into, 20] : null));
     expect(findLateRanks(table)).toMatchObject([{ ranks: [5], pattern: 'persistent', cause, cost: 20e6 }]);
   });
 
-  it('that copy longer wait for input only if the copies are input', () => {
+  it('late ranks that copy longer wait for input only if the copies are input', () => {
     const copies = (inputCopies: number) =>
       tableOf(8, (r) => (r === 5 ? ['copy', 20] : null), { inputCopies });
     expect(findLateRanks(copies(1))).toMatchObject([{ ranks: [5], cause: 'data' }]);
     expect(findLateRanks(copies(0.2))).toMatchObject([{ ranks: [5], cause: 'host' }]);
   });
 
-  it('that are late in single steps are told from those that are late periodically', () => {
+  it('late ranks in single steps are distinguished from those that are late periodically', () => {
     expect(
       findLateRanks(tableOf(8, (r, s) => (r === 2 && s === 4 ? ['idle_host', 80] : null))),
     ).toMatchObject([{ ranks: [2], pattern: 'spike', steps: [14], cost: 10e6 }]);
@@ -66,7 +66,7 @@ describe('late ranks', () => {
     ).toMatchObject([{ ranks: [2], pattern: 'periodic', cause: 'data' }]);
   });
 
-  it('are not named for one step of a log that holds one step in ten', () => {
+  it('late ranks are not named for one step of a log that holds one step in ten', () => {
     const spike = tableOf(8, (r, s) => (r === 2 && s === 4 ? ['idle_host', 80] : null));
     const twice = tableOf(8, (r, s) => (r === 2 && (s === 4 || s === 5) ? ['idle_host', 80] : null));
     const sampled = { fromLogs: true, steps: spike.steps.map((_, s) => 10 * s) };
@@ -75,7 +75,7 @@ describe('late ranks', () => {
     expect(findLateRanks({ ...twice, ...sampled })).toMatchObject([{ ranks: [2], pattern: 'spike' }]);
   });
 
-  it('are not named for one step when another rank was a quarter as late once', () => {
+  it('late ranks are not named for one step when another rank was a quarter as late once', () => {
     const once = (other: number) =>
       tableOf(8, (r, s) =>
         s === 4 && r === 2 ? ['idle_host', 80] : s === 6 && r === 3 ? ['idle_host', other] : null,
@@ -84,7 +84,7 @@ describe('late ranks', () => {
     expect(findLateRanks(once(15))).toMatchObject([{ ranks: [2], pattern: 'spike' }]);
   });
 
-  it('are named for many steps though another rank comes near once', () => {
+  it('late ranks are named for many steps though another rank comes near once', () => {
     const often = (times: number) =>
       longer(
         tableOf(4, (r, s) => (r === 2 && s % 4 === 1 ? ['idle_host', 80] : null)),
@@ -102,12 +102,12 @@ describe('late ranks', () => {
     expect(findLateRanks(often(4))).toMatchObject([{ ranks: [2], cause: 'host' }]);
   });
 
-  it('are not named when a different rank is late in each step', () => {
+  it('late ranks are not named when a different rank is late in each step', () => {
     const found = findLateRanks(tableOf(8, (r, s) => (r === (s * 3) % 8 ? ['compute', 30] : null)));
     expect(found).toMatchObject([{ ranks: [], pattern: 'rotating', cause: 'gpu' }]);
   });
 
-  it('are not named when they take turns, though some turns are periodic', () => {
+  it('late ranks are not named when they take turns, though some turns are periodic', () => {
     const inTurn = (ranks: number) => tableOf(ranks, (r, s) => (r === s % ranks ? ['compute', 30] : null));
     expect(findLateRanks(inTurn(3))).toMatchObject([{ ranks: [], pattern: 'rotating', cost: 30e6 }]);
     expect(findLateRanks(inTurn(4))).toMatchObject([{ ranks: [], pattern: 'rotating' }]);
@@ -115,7 +115,7 @@ describe('late ranks', () => {
     expect(findLateRanks(inTurn(1024))).toMatchObject([{ ranks: [], pattern: 'rotating', cost: 30e6 }]);
   });
 
-  it('are one periodic rank where the others are late by little', () => {
+  it('one periodic rank is named where the others are late by little', () => {
     const little = (r: number, s: number) => (r !== 2 && r === s % 4 ? (['idle_host', 6] as const) : null);
     const found = findLateRanks(
       tableOf(4, (r, s) => (r === 2 && s % 3 === 1 ? ['idle_host', 80] : little(r, s))),
@@ -127,7 +127,7 @@ describe('late ranks', () => {
     [4, [0, 1]],
     [8, [2, 7]],
     [16, [1, 4, 5]],
-  ])('of %i ranks may be several that are equally late: %j', (ranks, late) => {
+  ])('late ranks of %i ranks may be several that are equally late: %j', (ranks, late) => {
     const both = tableOf(ranks, (r) => (late.includes(r) ? ['idle_host', 20 + r / 10] : null));
     const [found, ...more] = findLateRanks(both);
     expect(found).toMatchObject({ ranks: late, pattern: 'persistent', cause: 'host' });
@@ -137,13 +137,13 @@ describe('late ranks', () => {
     expect(more).toEqual([]);
   });
 
-  it('are not two halves that take turns, nor two ranks that are late by little', () => {
+  it('two halves that take turns are not late, nor two ranks that are late by little', () => {
     const turns = tableOf(4, (r, s) => (s % 2 === Number(r < 2) ? ['idle_host', 20] : null));
     expect(findLateRanks(turns).filter((l) => l.ranks.length > 1)).toEqual([]);
     expect(findLateRanks(tableOf(4, (r) => (r < 2 ? ['idle_host', 4] : null)))).toEqual([]);
   });
 
-  it('are all ranks of a host, or of a stage', () => {
+  it('all ranks of a host, or of a stage, can be late together', () => {
     const hosts = ['a', 'a', 'a', 'b', 'b', 'b'];
     const onB = (r: number) => (r >= 3 ? (['idle_host', 25] as const) : null);
     expect(findLateRanks(tableOf(6, onB, { hosts }))).toMatchObject([
@@ -203,7 +203,7 @@ describe('mostly periodic', () => {
     expect(isMostlyPeriodic(late)).toBe(expected);
   });
 
-  it('is any period from any first step', () => {
+  it('any period from any first step is periodic', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 2, max: 50 }),

@@ -172,7 +172,7 @@ function lateLocation(
   };
 }
 
-/** Share of the variance of values that lies between groups (of indices). */
+/** Share of the variance of values that is between groups (of indices). */
 function explainedShare(values: readonly number[], groups: readonly (readonly number[])[]): number {
   const all = mean(values);
   const total = values.reduce((sum, v) => sum + (v - all) ** 2, 0);

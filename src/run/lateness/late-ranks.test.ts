@@ -22,7 +22,7 @@ const phases = (...ms: readonly Readonly<Record<string, number>>[]): ReadonlyMap
 const named = (l: LateRanks, of: ReadonlyMap<number, OwnPhases>) => withLatePhases([l], of)[0]!.phase?.name;
 
 describe('the phase of a delay', () => {
-  it('is the one that takes late ranks longest, against the median of the others', () => {
+  it('the phase of a delay is the one that takes late ranks longest, against the median of the others', () => {
     const of = phases({ a: 3, b: 1 }, { a: 3, b: 2 }, { a: 4, b: 6 });
     expect(withLatePhases([late()], of)[0]!.phase).toEqual({ name: 'b', time: ns(6e6), usual: ns(1.5e6) });
   });
@@ -35,7 +35,7 @@ describe('the phase of a delay', () => {
     });
   });
 
-  it('is none where no phase has half of the delay', () => {
+  it('the phase of a delay is none where no phase has half of the delay', () => {
     expect(named(late(), phases({ a: 3 }, { a: 3 }, { a: 4.9 }))).toBeUndefined();
     expect(named(late(), phases({ a: 3 }, { a: 3 }, { a: 5 }))).toBe('a');
     expect(
@@ -43,12 +43,12 @@ describe('the phase of a delay', () => {
     ).toBeUndefined();
   });
 
-  it('has a name that fits into a sentence', () => {
+  it('the phase of a delay has a name that fits into a sentence', () => {
     const long = 'x'.repeat(3000);
     expect(named(late(), phases({}, {}, { [long]: 4 }))).toBe(`${'x'.repeat(60)}…`);
   });
 
-  it('is the mean over several late ranks, and none where one of them has no log', () => {
+  it('the phase of a delay is the mean over several late ranks, and none where one of them has no log', () => {
     const both = late({ ranks: [1, 2] });
     expect(named(both, phases({ a: 1 }, { a: 5 }, { a: 6 }))).toBe('a');
     expect(named(late({ ranks: [2, 3] }), phases({ a: 1 }, { a: 1 }, { a: 6 }))).toBeUndefined();
@@ -68,7 +68,7 @@ describe('a slow link', () => {
     ['pipeline', [2, 3], 10.9],
     ['mesh2d', [0, 2, 4, 6], 3.7],
   ] as const)(
-    'of a %s makes its ranks late, and costs what the step would save',
+    'a slow link of a %s makes its ranks late, and costs what the step would save',
     (parallelism, ranks, ms) => {
       const found = late({ parallelism, fault: SLOW });
       expect(found).toMatchObject([{ ranks, cause: 'link', pattern: 'persistent' }]);
@@ -77,15 +77,15 @@ describe('a slow link', () => {
     },
   );
 
-  it('that bubbles hide is not worth naming', () => {
+  it('a slow link that bubbles hide is not worth naming', () => {
     expect(late({ parallelism: 'pipeline', fault: { ...SLOW, size: 0.1 } })).toEqual([]);
   });
 
-  it('of all ranks has no siblings to compare with', () => {
+  it('a slow link of all ranks has no siblings to compare with', () => {
     expect(late({ parallelism: 'ddp', fault: SLOW })).toEqual([]);
   });
 
-  it('is not seen where there is none', () => {
+  it('no slow link is seen where there is none', () => {
     for (const parallelism of ['pipeline', 'mesh2d'] as const) expect(late({ parallelism })).toEqual([]);
   });
 });
@@ -101,7 +101,7 @@ interface Step {
 const STEPS = 10;
 const USUAL = { elsewhere: 40, pass: 60, input: 0, waits: 100 } as const;
 
-/** Four ranks, of which rank 2 differs in the given steps. The others wait as long as it makes the step. */
+/** Four ranks; rank 2 differs in the given steps. The others wait as long as it makes the step. */
 function known(
   late: Step,
   cost: number,
@@ -148,7 +148,7 @@ it('counts all of a rank that computes slower everywhere', () => {
   expect(known({ elsewhere: 60, pass: 120, waits: 10 }, 80, { others: { waits: 90 } })).toBeCloseTo(50);
 });
 
-it('but only what comes before the pass where transfers take longer than the pass', () => {
+it('only what comes before the pass counts where transfers take longer than the pass', () => {
   expect(known({ elsewhere: 60, pass: 90, waits: 100 }, 50, { others: { waits: 150 } })).toBeCloseTo(20);
 });
 

@@ -17,7 +17,7 @@ export interface LateRanks {
   readonly cause: Cause;
   /** Time per step that the run would save without the delay. */
   readonly cost: Ns;
-  /** What it costs at most, where a log does not tell whether the others wait for all of the delay (`knownCost`). */
+  /** What it costs at most, if a log does not show whether the others wait for all of the delay (`knownCost`). */
   readonly mayCost?: Ns | undefined;
   readonly confidence: number;
   /** Of a late host or stage: the host's name, or the mesh axis and coordinate (`pp 1`), or both. */
@@ -38,14 +38,14 @@ interface LatePhase {
   readonly usual: Ns;
 }
 
-/** Whether the others may not wait for most of the delay: a log does not tell. */
+/** Whether the others may not wait for most of the delay: a log does not show it. */
 export const mayBeHidden = ({ cost, mayCost }: LateRanks) => mayCost !== undefined && cost < mayCost / 2;
 
 /** A clock explains a late rank when it is below this share of the others' clocks: a late rank is late by 5% or more. */
 const SLOW_CLOCK = 0.97;
 
 /**
- * Adds what telemetry says about the GPUs of late ranks. Phases of event logs cannot tell computing from host time, but a
+ * Adds what telemetry says about the GPUs of late ranks. Phases of event logs do not separate computing from host time, but a
  * slow clock can: there an unknown cause becomes the GPU.
  */
 export function withSlowGpus(
@@ -157,10 +157,10 @@ export function lateByLinks(
 /**
  * What late ranks are known to cost, of what they cost if nothing hides their delay. A backward pass sends gradients while it
  * goes on. A delay before it holds up all of them. A delay within it may come after the gradients were sent, and then costs
- * nothing; a log does not tell the two apart. Known are
+ * nothing; a log does not distinguish the two. Known are
  *
- * - what lies outside the pass;
- * - in the pass, what a rank takes longer that computes slower everywhere: it sends all gradients late. Not where it waited
+ * - what is outside the pass;
+ * - in the pass, what a rank takes longer that computes slower everywhere: it sends all gradients late. Not if it waited
  *   for the transfers for longer than it was late, because then they take longer than the pass, and hide it;
  * - for delays now and then, by how much the steps with a delay are longer than the others.
  */

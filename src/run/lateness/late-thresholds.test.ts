@@ -42,7 +42,7 @@ const eightWith = (ofRank5: readonly number[]) =>
   Array.from({ length: 8 }, (_, r) => (r === 5 ? ofRank5 : always(0, ofRank5.length)));
 
 describe('one rank of eight', () => {
-  it('is late from 5% of the step on', () => {
+  it('one rank of eight is late from 5% of the step on', () => {
     expect(named(eightWith(always(5.1)))).toMatchObject([{ ranks: [5], pattern: 'persistent' }]);
     expect(named(eightWith(always(4.9)))).toEqual([]);
   });
@@ -53,7 +53,7 @@ describe('one rank of eight', () => {
     expect(latenessOf(table).map((l) => l[0]! / 1e6)).toEqual([-1.5, 0.5, -0.5, 7.5]);
   });
 
-  it('is persistent when it is late in half of the steps', () => {
+  it('one rank of eight is persistent when it is late in half of the steps', () => {
     expect(named(eightWith(inSteps(20, [0, 1, 4, 6])))).toMatchObject([{ pattern: 'persistent' }]);
     expect(named(eightWith(inSteps(20, [0, 1, 4])))).toMatchObject([{ pattern: 'spike', confidence: 0.75 }]);
     const nineOfTwenty = inSteps(20, [0, 1, 4, 6, 7, 11, 13, 14, 18], 20);
@@ -61,7 +61,7 @@ describe('one rank of eight', () => {
     expect(named(eightWith(nineOfTwenty))).not.toMatchObject([{ pattern: 'persistent' }]);
   });
 
-  it('is named with more confidence the more it stands out; equal ranks are taken to differ by 1%', () => {
+  it('one rank of eight is named with more confidence the more it stands out; equal ranks are taken to differ by 1%', () => {
     // Late by 6.5 ms where 1 ms is usual: 0.7 + 0.03 × (6.5 − 3.5).
     expect(named(eightWith(always(6.5)))[0]!.confidence).toBe(0.79);
     expect(named(eightWith(always(10.2)))[0]!.confidence).toBe(0.9);
@@ -69,7 +69,7 @@ describe('one rank of eight', () => {
   });
 
   it('stands out when it is 3.5 usual deviations late', () => {
-    // The median is 1 ms. Ranks are 2 ms off it (their median), a deviation of 1.4826 × 2 ms, of which 3.5 are 10.4 ms.
+    // The median is 1 ms. Ranks are 2 ms off it (their median), a deviation of 1.4826 × 2 ms; 3.5 of them are 10.4 ms.
     const spread = (late: number) => [-2, -2, -2, 0, 2, 2, 2, late].map((ms) => always(ms));
     expect(named(spread(12))[0]).toEqual({ ranks: [7], pattern: 'persistent', confidence: 0.71 });
     // Nothing stands out, but it is the last one in every step, always by the same time.
@@ -106,7 +106,7 @@ describe('one of two ranks', () => {
   const MEASURED = [53, 114, 26, -3, 252, 26, 67, 91, 57];
   const second = (late: readonly number[]) => named([always(0, late.length), late]);
 
-  it('is late when it is last by much in most steps, and by little the first in one', () => {
+  it('one of two ranks is late when it is last by much in most steps, and first only once, by little', () => {
     expect(second(MEASURED)).toMatchObject([{ ranks: [1], pattern: 'persistent' }]);
     expect(second(MEASURED.with(3, -300))).toEqual([]);
     expect(second(always(20, 8))).toMatchObject([{ ranks: [1] }]);
@@ -122,7 +122,7 @@ describe('a rank of four noisy ones', () => {
     late,
   ];
 
-  it('is late when it is last more often than luck allows, which is once in a hundred', () => {
+  it('a rank of four noisy ones is late when it is last more often than luck allows, which is once in a hundred', () => {
     // In the other steps the third one is last. Chances for any of four ranks: 8 of 12 times 0.0111, 9 of 14 times 0.0086.
     const often = (times: number, steps: number) => {
       const isLast = (s: number) => s < times;
@@ -177,21 +177,21 @@ describe('a rank that is late once', () => {
 });
 
 describe('several ranks', () => {
-  it('are late together when the gap to the others is 5% of the step', () => {
+  it('several ranks are late together when the gap to the others is 5% of the step', () => {
     const two = (ms: number) =>
       named([always(ms), always(ms), ...Array.from({ length: 6 }, () => always(0))]);
     expect(two(5.1)).toMatchObject([{ ranks: [0, 1], pattern: 'persistent' }]);
     expect(two(4.9)).toEqual([]);
   });
 
-  it('are named with 0.6, and 0.3 of the share of steps in which they are last', () => {
+  it('several ranks are named with 0.6, and 0.3 of the share of steps in which they are last', () => {
     const others = Array.from({ length: 6 }, () => always(0));
     expect(named([always(20), always(20), ...others])[0]!.confidence).toBe(0.9);
     const most = inSteps(20, [0, 1, 2, 3, 4, 5, 6]);
     expect(named([most, most, ...others])[0]!.confidence).toBe(0.86);
   });
 
-  it('are named together only if that explains 1.5 times more than the latest of them', () => {
+  it('several ranks are named together only if that explains 1.5 times more than the latest of them', () => {
     // Both are 20 ms late. In one step the first is later by so much that alone it costs 37.5 of 57.5 ms, or 42.5 of 62.5 ms.
     const late = (once: number) =>
       findLateRanks(
@@ -205,7 +205,7 @@ describe('several ranks', () => {
     expect(late(340)[0]).toMatchObject({ ranks: [0], cost: 42.5e6 });
   });
 
-  it('of a machine are late together when that explains 80% of what ranks differ by', () => {
+  it('several ranks of a machine are late together when that explains 80% of what ranks differ by', () => {
     const hosts = ['a', 'a', 'b', 'b'];
     const onB = (late: readonly number[]) =>
       findLateRanks(
@@ -214,7 +214,7 @@ describe('several ranks', () => {
           { hosts },
         ),
       ).filter((l) => l.pattern === 'host');
-    // Means 0, 10 and 30, 40 ms: 30² of 30² + 10² lies between machines. 0, 20 and 26, 46 ms: 26² of 26² + 20².
+    // Means 0, 10 and 30, 40 ms: 30² of 30² + 10² is between machines. 0, 20 and 26, 46 ms: 26² of 26² + 20².
     expect(onB([0, 10, 30, 40])).toMatchObject([
       { ranks: [2, 3], cost: 30e6, confidence: 0.85, steps: [0, 1, 2, 3, 4, 5, 6, 7] },
     ]);
@@ -251,7 +251,7 @@ describe('an imbalance that moves about', () => {
     expect(moving(4.9)).toEqual([]);
   });
 
-  it('is believed more with every step, up to 0.9', () => {
+  it('an imbalance that moves about is believed more with every step, up to 0.9', () => {
     expect(moving(20, 0, 5)[0]!.confidence).toBe(0.75);
     expect(moving(20)[0]!.confidence).toBe(0.9);
   });

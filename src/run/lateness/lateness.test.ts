@@ -5,13 +5,13 @@ import { binomialTail, signedRankTail } from './lateness.js';
 describe('the signed-rank test', () => {
   it('counts signs: all of eight positive is one in 256', () => {
     expect(signedRankTail([1, 2, 3, 4, 5, 6, 7, 8])).toBeCloseTo(1 / 256, 12);
-    // The smallest alone may be negative: two of 512 signs lie as far above.
+    // The smallest alone may be negative: two of 512 signs are as far above.
     expect(signedRankTail([-1, 13, 13.1, 27, 28, 33, 45, 57, 126])).toBeCloseTo(2 / 512, 12);
     // The largest is: 9 of 45 ranks are below 0.
     expect(signedRankTail([1, 2, 3, 4, 5, 6, 7, 8, -9])).toBeCloseTo(33 / 512, 12);
   });
 
-  it('is even for values on both sides, and certain for none', () => {
+  it('the signed-rank test is even for values on both sides, and certain for none', () => {
     expect(signedRankTail([])).toBe(1);
     expect(signedRankTail([0, 0])).toBe(1);
     expect(signedRankTail([-1, -2, -3])).toBe(1);

@@ -62,7 +62,7 @@ export function planRun(
   };
 }
 
-/** Instances whose captured members all lie in the plan. When the last member of another came is not known. */
+/** Instances whose captured members are all in the plan. For others it is unknown when the last member arrived. */
 function sharedCollectives(ranks: readonly OpenRank[], meetings: Meetings) {
   const { matched, instanceOf, waits } = meetings;
   const { length, memberStart, memberRank, memberEntry } = matched;

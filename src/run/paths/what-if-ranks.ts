@@ -25,7 +25,7 @@ export interface PlayedRun {
 
 /** The unchanged replay must reproduce the step this well: 16 recordings of four ranks come within 1%. */
 const FAITHFUL = 0.05;
-/** A class of which a rank has this share of the step more is part of its delay; less is noise. */
+/** If a rank has this share of the step more of a class, it is part of its delay; less is noise. */
 const PART_OF_DELAY = 0.01;
 /** Communication is not a rank's own time. */
 const OWN_CLASSES: readonly TimeClass[] = TIME_CLASSES.filter(

@@ -6,7 +6,7 @@ import { ns } from '../../base/units.js';
 import { analyzeTrace } from '../../traces/analyze-trace.js';
 import type { RankClock } from '../collectives/clocks.js';
 import { compareRanks } from '../compare.js';
-import { hostsByClock } from './hosts-by-clock.js';
+import { hostsByClock } from './place-ranks.js';
 
 /** Offsets in µs, of ranks 0, 1, … */
 const clocksOf = (offsets: readonly number[], errorUs = 5): RankClock[] =>
@@ -22,7 +22,7 @@ const clocksOf = (offsets: readonly number[], errorUs = 5): RankClock[] =>
   }));
 
 describe('hosts from clocks', () => {
-  it('are groups of consecutive ranks whose clocks agree', () => {
+  it('hosts from clocks are groups of consecutive ranks whose clocks agree', () => {
     const hosts = hostsByClock(clocksOf([0, 20, -15, 8, 2500, 2480, 2510, 2495]));
     expect([...new Set(hosts)]).toEqual(['the host with ranks 0–3', 'the host with ranks 4–7']);
     expect(hosts![5]).toBe('the host with ranks 4–7');
@@ -41,7 +41,7 @@ describe('hosts from clocks', () => {
       clocksOf([0, 5, 2500, 2510]).map((c, i) => ({ ...c, component: Number(i > 1) })),
     ],
     ['there are none', []],
-  ])('are unknown where %s', (_, clocks) => expect(hostsByClock(clocks)).toBeNull());
+  ])('hosts from clocks are unknown where %s', (_, clocks) => expect(hostsByClock(clocks)).toBeNull());
 });
 
 /** Traces that name no host. */
@@ -66,12 +66,12 @@ const SLOW = { kind: 'host', ranks: [4, 5, 6, 7], size: 0.3 } as const;
 const APART = { offsetUsPerHost: 4000 };
 
 describe('a slow host in traces that name none', () => {
-  it('is found by its clock', () => {
+  it('a slow host in traces that name none is found by its clock', () => {
     const [late] = compared({ ...EIGHT, clock: APART, fault: SLOW }).late;
     expect(late).toMatchObject({ pattern: 'host', ranks: [4, 5, 6, 7], location: 'the host with ranks 4–7' });
   });
 
-  it('is not made up: ranks that are late together are only ranks where clocks agree', () => {
+  it('no slow host is made up: ranks that are late together are only ranks where clocks agree', () => {
     const { late } = compared({ ...EIGHT, clock: { offsetUsPerHost: 0 }, fault: SLOW });
     expect(late.map((l) => l.pattern)).not.toContain('host');
   });

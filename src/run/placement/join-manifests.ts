@@ -59,7 +59,7 @@ function joinRanks(manifests: readonly ReadManifest[], conflicts: string[]): Map
 
 /** What users can do something about. */
 const IN_WORDS: ReadonlyMap<string, string> = new Map([
-  ['trace_rival', 'no window beside the job’s own torch.profiler'],
+  ['trace_rival', 'no window while the job’s own torch.profiler is on'],
 ]);
 
 /** Reports what capture itself left out. */

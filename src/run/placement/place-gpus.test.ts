@@ -28,7 +28,7 @@ const found = (ranks: readonly RankLocation[], logs: readonly TelemetryLog[]) =>
 };
 
 describe('the GPU of a rank', () => {
-  it('is the one with its id, whatever the numbers', () => {
+  it('the GPU of a rank is the one with its id, whatever the numbers', () => {
     const named = four.map((g, i) => ({ ...g, uuid: `uuid-000${i}`, pci: `0:${i}a:0` }));
     const by = (key: 'uuid' | 'pci') =>
       [0, 1].map((r) => rank(r, { device: { ...device(0), [key]: named[3 - r]![key] } }));
@@ -36,14 +36,14 @@ describe('the GPU of a rank', () => {
     expect(found(by('pci'), [log(named)])).toBe('0:3 1:2');
   });
 
-  it('is told by the order on the bus, which is how nvidia-smi counts', () => {
+  it('the GPU of a rank follows from the order on the bus, which is how nvidia-smi counts', () => {
     const buses = ['0:9:0', '0:1b:0', '0:a3:0', '1:2:0'];
     // Each process sees one GPU and calls it 0.
     const ranks = [2, 0, 3, 1].map((b, r) => rank(r, { device: device(0, buses[b]!) }));
     expect(found(ranks, [log(four)])).toBe('0:2 1:0 2:3 3:1');
   });
 
-  it('is the one with its device number, else with its local rank', () => {
+  it('the GPU of a rank is the one with its device number, else with its local rank', () => {
     expect(found([rank(4, { device: device(1) }), rank(5, { device: device(3) })], [log(four)])).toBe(
       '4:1 5:3',
     );
@@ -52,13 +52,13 @@ describe('the GPU of a rank', () => {
     expect(found([rank(0, { device: device(0) }), rank(1, { device: device(0) })], [log(four)])).toBe('');
   });
 
-  it('is the only one there is, or the only busy one', () => {
+  it('the GPU of a rank is the only one there is, or the only busy one', () => {
     expect(found([rank(0), rank(1)], [log([gpu(0)])])).toBe('0:0 1:0');
     const idle = four.map((g) => ({ ...g, busySamples: g.index === 2 ? 9 : 0 }));
     expect(found([rank(0, { device: device(0) })], [log(idle)])).toBe('0:2');
   });
 
-  it('is on the host that the log or its folder is named after', () => {
+  it('the GPU of a rank is on the host that the log or its folder is named after', () => {
     const ranks = [0, 1].map((r) => rank(r, { host: `Node-${r}.cluster.local`, device: device(0) }));
     const logs = [log([gpu(0, { clock: 1 })], 'node-1'), log([gpu(0)], null, 'out/node-0/dmon.txt')];
     expect(found(ranks, logs)).toBe('1:0 0:0');

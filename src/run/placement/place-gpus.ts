@@ -19,9 +19,9 @@ export interface TelemetryLog {
 }
 
 interface PlacedGpus {
-  /** By rank; ranks whose GPU cannot be told are missing. */
+  /** By rank; ranks whose GPU is unknown are missing. */
   readonly gpus: ReadonlyMap<number, GpuState>;
-  /** Paths of logs whose host cannot be told. */
+  /** Paths of logs whose host is unknown. */
   readonly unplaced: readonly string[];
 }
 
@@ -65,7 +65,7 @@ export function hostKey(host: string | null): string {
 }
 
 /**
- * The GPU of each rank of one host; null where it cannot be told. Device numbers alone do not tell: nvidia-smi counts GPUs
+ * The GPU of each rank of one host; null if unknown. Device numbers alone are not enough: nvidia-smi counts GPUs
  * by their address on the bus, a process counts those it may see, so each of eight ranks may call its own GPU 0.
  */
 function matchGpus(ranks: readonly RankLocation[], gpus: readonly GpuState[]): (GpuState | null)[] {

@@ -84,14 +84,14 @@ describe('locations of ranks', () => {
     expect(locate([run({ mesh: null }), without], byRank).coordinates).toEqual(['null']);
   });
 
-  it('that are missing follow from the usual order, if the others follow it', () => {
+  it('locations of ranks that are missing follow from the usual order, if the others follow it', () => {
     const lost = rank(2, { coordinates: null });
     expect(locate([run(), rank(1), lost], [seen(1), seen(2)]).coordinates[1]).toBe('{"dp":1,"tp":0}');
     const other = rank(1, { coordinates: { dp: 1, tp: 0 } });
     expect(locate([run(), other, lost], [seen(1), seen(2)]).coordinates[1]).toBe('null');
   });
 
-  it('are the manifest’s where files contradict it, and that is a problem', () => {
+  it('locations of ranks are the manifest’s where files contradict it, and that is a problem', () => {
     const wrong = seen(1, { coordinatesInName: [1, 1], host: 'x.cluster', worldSize: 8 });
     const result = locate([run(), rank(1)], [wrong]);
     expect(result.coordinates).toEqual(['{"dp":0,"tp":1}']);

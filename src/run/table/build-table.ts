@@ -1,10 +1,9 @@
 import { mean } from '../../base/statistics.js';
-import { ns, share } from '../../base/units.js';
+import { type Ns, ns, type Share, share } from '../../base/units.js';
+import type { RankCollectives } from '../../facts/rank-collectives.js';
 import type { PhaseKnowledge, RankFacts } from '../../facts/rank-facts.js';
 import { type TimeByClass, type TimeClass, totals } from '../../facts/time-class.js';
-import { commonSteps } from './common-steps.js';
 import type { Coordinates, RankTable } from './rank-table.js';
-import { NO_WAIT, type StepWait } from './step-waits.js';
 
 export interface ComparedRank {
   readonly rank: number;
@@ -45,7 +44,7 @@ export function buildTable(
     time: rows.map((r) => r.time),
     fromLogs,
     onlyInputKnown: chosen.some((r) => r.facts.phases !== null && !tellsCauses(r.facts.phases)),
-    // In a log, copies are the phase that brings a batch to the device.
+    // In a log, copies are the phase that moves a batch to the device.
     inputCopies: chosen.map((r) => (fromLogs ? share(1) : inputShare(r.facts))),
   };
 }
@@ -53,7 +52,7 @@ export function buildTable(
 const inputShare = ({ copies, time }: RankFacts) =>
   share(time.copy > 0 ? Math.min(1, copies.toDevice / time.copy) : 0);
 
-/** Phases tell computing from host time only on a job without GPU, or where the log says whether host or device set the pace. */
+/** Phases separate computing from host time only on a job without a GPU, or if the log shows whether host or device set the pace. */
 const tellsCauses = ({ placed, allHost, hostPaced }: PhaseKnowledge) =>
   placed && (allHost || hostPaced !== null);
 
@@ -120,4 +119,57 @@ function withoutLongestWait(period: number, time: TimeByClass, { longest }: Step
     left -= taken;
   }
   return { own: period - waiting, time: totals((c) => rest[c]) };
+}
+
+/** Step numbers that are in every list, in the order of the first. */
+export function commonSteps([first = [], ...rest]: readonly (readonly number[])[]): number[] {
+  const sets = rest.map((list) => new Set(list));
+  return first.filter((step) => sets.every((set) => set.has(step)));
+}
+
+/** What a rank waited for others in one step. */
+interface StepWait {
+  /** The longest wait in one collective, hidden or exposed. */
+  readonly longest: Ns;
+  readonly exposed: Ns;
+  /** The part of exposed communication that is waiting; the rest is transfer. */
+  readonly waitShare: Share;
+}
+
+const NO_WAIT: StepWait = { longest: ns(0), exposed: ns(0), waitShare: share(0) };
+
+/**
+ * By step number. A collective waits first and transfers last, and computing hides its beginning. So its exposed part is
+ * transfer up to the length of the transfer, and waiting beyond that. `waitOf`: ns waited in each collective.
+ */
+export function waitsByStep(collectives: RankCollectives, waitOf: Float64Array): Map<number, StepWait> {
+  const sums = new Map<number, { longest: number; waited: number; exposed: number }>();
+  for (let i = 0; i < collectives.length; i++) {
+    const step = collectives.steps[collectives.step[i]!];
+    const wait = waitOf[i]!;
+    if (step === undefined || Number.isNaN(wait)) continue;
+    const exposed = collectives.exposed[i]!;
+    const transfer = collectives.end[i]! - collectives.start[i]! - wait;
+    const sum = sums.get(step) ?? { longest: 0, waited: 0, exposed: 0 };
+    sums.set(step, sum);
+    sum.longest = Math.max(sum.longest, wait);
+    sum.waited += Math.min(wait, Math.max(0, exposed - transfer));
+    sum.exposed += exposed;
+  }
+  return new Map(
+    [...sums].map(([step, { longest, waited, exposed }]) => [
+      step,
+      { longest: ns(longest), exposed: ns(exposed), waitShare: share(exposed > 0 ? waited / exposed : 0) },
+    ]),
+  );
+}
+
+/** The part of exposed communication that is waiting, over all steps. */
+export function waitShareOf(steps: ReadonlyMap<number, StepWait>): Share {
+  let [waited, exposed] = [0, 0];
+  for (const step of steps.values()) {
+    waited += step.waitShare * step.exposed;
+    exposed += step.exposed;
+  }
+  return share(exposed > 0 ? waited / exposed : 0);
 }

@@ -29,9 +29,9 @@ export interface RankTable {
   readonly time: readonly (readonly TimeByClass[])[];
   /** All ranks are known from event logs. */
   readonly fromLogs: boolean;
-  /** The log of some rank can tell waiting for input from the rest of its own time, and nothing more. */
+  /** The log of some rank separates waiting for input from the rest of its own time, and nothing more. */
   readonly onlyInputKnown: boolean;
-  /** For each rank the share of its copies that bring input to the device. */
+  /** For each rank the share of its copies that move input to the device. */
   readonly inputCopies: readonly Share[];
 }
 

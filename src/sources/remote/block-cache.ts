@@ -2,7 +2,7 @@
 const BLOCK = 4 << 20;
 const MAX_BLOCKS = 8;
 
-/** Random access in few requests: zip archives and databases are read in many small pieces that lie close together. */
+/** Random access in few requests: zip archives and databases are read in many small pieces that are close together. */
 export class BlockCache {
   readonly #size: number;
   readonly #fetch: (at: number, length: number) => Promise<Uint8Array>;

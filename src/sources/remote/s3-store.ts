@@ -14,7 +14,7 @@ export class S3Store implements Store {
   readonly #env: Variables;
   readonly #profile: AwsProfile;
   #keys: Promise<AwsKeys | null> | null = null;
-  /** Of buckets that lie elsewhere than the settings say. */
+  /** Of buckets in another region than the settings say. */
   readonly #regions = new Map<string, string>();
 
   constructor(env: Variables) {

@@ -1,7 +1,7 @@
 import { InputError } from '../../base/input-error.js';
 import { type Answer, ConnectionFault, type Headers, textOf } from './http.js';
 
-/** Where objects lie. */
+/** Where objects are. */
 export interface Store {
   /** Asks for an object. Retries what may go away by itself. Any status is an answer. */
   fetch(path: string, headers: Headers): Promise<Answer>;

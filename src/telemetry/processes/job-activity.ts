@@ -35,7 +35,7 @@ export interface JobActivity {
   readonly runnable: number | null;
 }
 
-/** Null: fewer than two samples, of which nothing can be said. */
+/** Null: fewer than two samples, which show nothing. */
 export function jobActivity(recording: Recording): JobActivity | null {
   const { samples, machine } = recording;
   const seconds = samples.length < 2 ? 0 : samples.at(-1)!.seconds - samples[0]!.seconds;

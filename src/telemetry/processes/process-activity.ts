@@ -2,7 +2,6 @@ import { groupBy } from '../../base/group-by.js';
 import type { ProcessFacts, ProcessSample } from '../../model/recording.js';
 import type { Role } from './roles.js';
 import { ACTIVE } from './thresholds.js';
-import { type WaitKind, waitKind } from './waits.js';
 
 /** One process over the whole watch. Shares of one core, or of the samples; rates in bytes per second. Null: not known. */
 export interface ProcessActivity {
@@ -125,4 +124,26 @@ function waitShares(kinds: readonly WaitKind[]): Readonly<Record<WaitKind, numbe
     lock: share('lock'),
     other: share('other'),
   };
+}
+
+/** What a thread does at one moment. `poll`: waits for a message, as workers do for work and loops for batches. */
+type WaitKind = 'runs' | 'disk' | 'network' | 'sleep' | 'poll' | 'lock' | 'other';
+
+/** Names of the kernel's functions that a thread sleeps in (`/proc/PID/wchan`), by what they begin with or contain. */
+const KINDS: readonly (readonly [WaitKind, RegExp])[] = [
+  [
+    'disk',
+    /io_schedule|folio_wait|wait_on_(?:page|buffer)|bit_wait|blk_|nfs|rpc_wait|fuse|request_wait|ceph|lustre|cl_sync|ext4|xfs|btrfs/,
+  ],
+  ['network', /sk_wait|tcp_|inet_|unix_stream_(?:data_wait|read)/],
+  ['sleep', /nanosleep/],
+  ['poll', /poll|select|pipe_(?:read|wait)|skb_wait/],
+  ['lock', /futex|do_wait\b|semtimedop/],
+];
+
+/** Without a name (`0`, not readable) a sleeping thread is `other`. */
+function waitKind(state: string, waitsIn: string | null): WaitKind {
+  if (state === 'R') return 'runs';
+  if (state === 'D') return 'disk';
+  return KINDS.find(([, names]) => names.test(waitsIn ?? ''))?.[0] ?? 'other';
 }

@@ -24,7 +24,7 @@ describe('roles', () => {
     expect(roles(spawned, '2.3.1')).toEqual(['1 trainer', '2 worker']);
   });
 
-  it('tells ranks from workers: they open a GPU that their parent has not', () => {
+  it('ranks are processes that open a GPU their parent has not opened; workers are not', () => {
     const ranks = [2, 3].map((pid) => ({ pid, parent: 1, gpu: true, command: SPAWNED }));
     expect(roles([{ pid: 1, gpu: false }, ...ranks], '2.3.1')).toEqual([
       '1 launcher',
@@ -33,7 +33,7 @@ describe('roles', () => {
     ]);
   });
 
-  it('tells ranks without a GPU from workers, which have a name', () => {
+  it('ranks without a GPU are distinguished from workers by the name of workers', () => {
     const ranks = [2, 3].map((pid) => ({ pid, parent: 1, gpu: false, command: SPAWNED }));
     expect(roles([{ pid: 1, gpu: false }, ...ranks])).toEqual(['1 launcher', '2 trainer', '3 trainer']);
   });

@@ -7,7 +7,7 @@ import { COMPILES, OPTIMIZER_STEP, WAITS_FOR_DATA } from '../../model/host-names
 import { kindMask, type Trace } from '../../model/trace.js';
 import type { KindInfo } from '../../model/trace-data.js';
 import { completeSteps } from '../timeline/complete-steps.js';
-import { wholeSteps } from '../timeline/whole-steps.js';
+import { wholeSteps } from '../timeline/step-times.js';
 
 /** In the order of the report. Each check is pure and returns nothing when all is well. */
 const TRACE_CHECKS: readonly ((trace: Trace) => readonly CheckResult[])[] = [
@@ -37,8 +37,7 @@ function noGpuWork({ links, data }: Trace): readonly CheckResult[] {
   const severity = devices.length + Object.keys(versions).length > 0 ? 'warning' : 'note';
   return found(severity, 'no-gpu-work', 1, 'no GPU work in the trace', NOTHING_ABOUT_GPU);
 }
-const NOTHING_ABOUT_GPU =
-  'nothing can be said about the GPU; record with ProfilerActivity.CUDA if the job uses one';
+const NOTHING_ABOUT_GPU = 'the GPU’s time is unknown; record with ProfilerActivity.CUDA if the job uses one';
 
 function noSteps(trace: Trace): readonly CheckResult[] {
   if (trace.steps.length > 0 || trace.data.rows === 0) return [];
@@ -90,7 +89,7 @@ function lostCalls(trace: Trace): readonly CheckResult[] {
   const lost = all.length - completeSteps(trace, all).length;
   const message = (where: string) => `the file is cut: calls or GPU work are missing in ${where}`;
   return lost === all.length
-    ? found('severe', 'lost-calls', 1, message('every step'), 'nothing certain can be said about it')
+    ? found('severe', 'lost-calls', 1, message('every step'), 'nothing about it is certain')
     : found('warning', 'lost-calls', lost, message('some steps'), 'only whole steps in a row are used');
 }
 

@@ -67,7 +67,7 @@ const event = fc.oneof(
 const file = fc.array(event, { maxLength: 25 }).map((traceEvents) => JSON.stringify({ traceEvents }));
 
 describe('any traces', () => {
-  it('are read, matched and divided without negative times', () => {
+  it('collectives of any traces are read, matched and divided without negative times', () => {
     fc.assert(
       fc.property(fc.array(file, { minLength: 1, maxLength: 3 }), (files) => {
         const ranks = files.flatMap((content, rank): MatchInput[] => {

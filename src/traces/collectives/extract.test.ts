@@ -67,7 +67,7 @@ describe('kernels with arguments', () => {
     ]);
   });
 
-  it('are exposed where nothing computes', () => {
+  it('kernels with arguments are exposed where nothing computes', () => {
     expect([c.end[0]! - c.start[0]!, c.exposed[0]]).toEqual([20_000, 15_000]);
   });
 
@@ -86,7 +86,7 @@ describe('kernels with arguments', () => {
     expect([...peer]).toEqual([4, 4, 4, -1]);
   });
 
-  it('have times from 1970 on', () => {
+  it('kernels with arguments have times from 1970 on', () => {
     const base = extract([kernel(AR, 10, 20, ARGS)], { baseTimeNanoseconds: 1790857026000000000 });
     expect(base.baseNs + BigInt(base.start[0]!)).toBe(1790857026001010000n);
   });
@@ -108,7 +108,7 @@ describe('kernels without arguments', () => {
     expect(c.sequence[0]).toBe(17);
   });
 
-  it('have the kind of the call: here SendRecv is an all-to-all', () => {
+  it('kernels without arguments have the kind of the call: here SendRecv is an all-to-all', () => {
     const shape = { 'Input Dims': [[8, 1024]], 'Input type': ['float'] };
     const c = extract([
       record(5, 20),
@@ -134,7 +134,7 @@ describe('kernels without arguments', () => {
 });
 
 describe('one collective counts once', () => {
-  it('as several kernels of one record', () => {
+  it('a collective with several kernels of one record counts once', () => {
     const c = extract([
       record(5, 20, { ...ARGS, 'Collective name': 'allreduce_coalesced' }),
       ...[launch(8, 1), launch(12, 2), kernel(AR, 30, 20, { correlation: 1 })],
@@ -143,12 +143,12 @@ describe('one collective counts once', () => {
     expect([c.length, c.start[0], c.end[0], c.exposed[0]]).toEqual([1, 30_000, 80_000, 40_000]);
   });
 
-  it('as several kernels with arguments of one External id', () => {
+  it('a collective with several kernels of one External id counts once', () => {
     const args = { ...ARGS, 'External id': 5 };
     expect(extract([kernel(AR, 30, 20, args), kernel(AR, 60, 20, args)]).length).toBe(1);
   });
 
-  it('but each kernel of a CUDA graph counts', () => {
+  it('each kernel of a CUDA graph counts as a collective', () => {
     const graph = { correlation: 1, 'External id': 5, 'graph id': 1 };
     expect(extract([launch(5, 1), kernel(AR, 30, 20, graph), kernel(AR, 60, 20, graph)]).length).toBe(2);
   });
@@ -182,7 +182,7 @@ describe('collectives on the host', () => {
   const gloo = (ts: number, dur: number, tid: number) =>
     host('user_annotation', 'gloo:all_reduce', ts, dur, {}, tid);
 
-  it('are spans of threads, with the arguments of the calling records', () => {
+  it('collectives on the host are spans of threads, with the arguments of the calling records', () => {
     const other = { ...ARGS, Seq: 18, 'In msg nelems': 5 };
     const c = extract([
       ...[
@@ -218,7 +218,7 @@ describe('collectives on the host', () => {
     expect([...c.end]).toEqual([2_008_000, 2_109_000, 3_500_000, 4_100_000]);
   });
 
-  it('are exposed where the training threads were blocked, without a device', () => {
+  it('collectives on the host are exposed where the training threads were blocked, without a device', () => {
     const trace = drawTrace('host 1  ProfilerStep#1 0-100 | aten::mm 10-20\nhost 50  gloo:all_reduce 30-80');
     const blocking = unionOf([[40_000, 60_000]]);
     expect(collectivesOf(trace, { blocking })!.exposed[0]).toBe(20_000);
@@ -226,17 +226,17 @@ describe('collectives on the host', () => {
 });
 
 describe('the result', () => {
-  it('is null without collectives', () => {
+  it('a trace without collectives has no result', () => {
     expect(collectivesOf(drawTrace('host 1  ProfilerStep#1 0-100\ngpu 7  gemm 0-10'))).toBeNull();
   });
 
-  it('has the first collectives beyond the cap', () => {
+  it('a trace with too many collectives keeps the first ones', () => {
     const trace = drawTrace(`host 1  ProfilerStep#1 0-100\ngpu 7  ${AR} 0-1 x10@5`);
     const c = collectivesOf(trace, { cap: 4 })!;
     expect([c.length, c.leftOut, c.start[3]]).toEqual([4, 6, 15_000]);
   });
 
-  it('has the step that launched it', () => {
+  it('a collective belongs to the step that launched it', () => {
     const trace = drawTrace(`
       host 1  ProfilerStep#4 0-100 | ProfilerStep#5 100-200 | cudaLaunchKernel 90-92 #1 | cudaLaunchKernel 110-112 #2
       gpu 20  ${AR} 150-160 #1 | ${AR} 160-170 #2`);

@@ -3,7 +3,7 @@ import { CoverageCursor, gapsOf, type Spans, SpanUnion } from '../../base/interv
 import { indexInSorted } from '../../base/search.js';
 import { CollectivesBuilder, type Entry } from '../../facts/collectives-builder.js';
 import type { RankCollectives } from '../../facts/rank-collectives.js';
-import { WorkSort } from '../../facts/work-sort.js';
+import { WorkSort } from '../../facts/time-class.js';
 import type { Trace } from '../../model/trace.js';
 import { NO_I32, NO_ID } from '../../model/trace-data.js';
 import type { KernelKinds } from '../kernels/kernel-kind.js';

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { cpuTime } from '../../../test/helpers/cpu-time.js';
-import { groupChecks } from '../../facts/group-checks.js';
-import type { RankCollectives } from '../../facts/rank-collectives.js';
+import { groupChecks, type RankCollectives } from '../../facts/rank-collectives.js';
 import type { Trace } from '../../model/trace.js';
 import type { ProcessGroup } from '../../model/trace-data.js';
 import { GroupTable } from './groups.js';

@@ -31,7 +31,7 @@ const withRole = (drawing: string, role: number) =>
     .map((c) => c.name);
 
 describe('the tree of host calls', () => {
-  it('has callers and the time outside callees', () => {
+  it('the tree of host calls has callers and the time outside callees', () => {
     const drawing =
       'host 1  cudaLaunchKernel 15-18 #1 | aten::mm 12-20 | aten::linear 0-40 | aten::add 40-50';
     expect(calls(drawing)).toMatchObject([
@@ -51,7 +51,7 @@ describe('the tree of host calls', () => {
     ]);
   });
 
-  it('has the calls that start in the window', () => {
+  it('the tree of host calls has the calls that start in the window', () => {
     expect(calls('host 1  a 0-100 | b 20-30 | c 40-50', 20, 40).map((c) => c.name)).toEqual(['b']);
   });
 
@@ -96,7 +96,7 @@ describe('the optimizer', () => {
     expect(withRole(drawing, Role.optimizer)).toEqual(['Optimizer.step#Adam.step', 'aten::add_']);
   });
 
-  it('is not the closure that it runs: forward, and backward on another thread', () => {
+  it('the closure that an optimizer runs is not the optimizer: forward, and backward on another thread', () => {
     const drawing = `
       host 1  Optimizer.step#AdamW.step 0-100 | aten::linear 5-20 | aten::_foreach_add_ 70-90
       host 2  ${NODE} AddmmBackward0 30-60 | aten::mm 35-50
@@ -111,7 +111,7 @@ describe('the optimizer', () => {
 });
 
 describe('recomputation', () => {
-  it('is all between forward operators inside a backward node', () => {
+  it('recomputation is everything between forward operators inside a backward node', () => {
     const drawing = `
       host 1  aten::linear 0-10 | aten::gelu 10-20
       host 2  ${NODE} GeluBackward0 30-90 | GeluBackward0 31-89 | aten::linear 40-50 | aten::addmm 42-48
@@ -125,7 +125,7 @@ describe('recomputation', () => {
     ]);
   });
 
-  it('is not in an ordinary backward pass', () => {
+  it('an ordinary backward pass has no recomputation', () => {
     const drawing = `
       host 1  aten::linear 0-10
       host 2  ${NODE} AddmmBackward0 30-90 | AddmmBackward0 31-89 | aten::mm 40-50 | aten::sum 51-55
@@ -162,7 +162,7 @@ describe('totals of operators', () => {
     ]);
   });
 
-  it('have the roles of all calls', () => {
+  it('totals of operators have the roles of all calls', () => {
     const { trace, tree } = treeOf(`
       host 1  aten::copy_ 0-10 | Optimizer.step#SGD.step 20-80 | aten::copy_ 30-70`);
     const copy = totalOperators(trace, tree).find((o) => o.name === 'aten::copy_')!;

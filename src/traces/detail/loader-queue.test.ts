@@ -19,7 +19,7 @@ describe('the prefetch queue', () => {
     expect(queueOf(steps(4, 20000, kept))).toEqual({ taken: 4, delivered: 4, deliveredUnasked: 2 });
   });
 
-  it('is only emptied if nothing arrives', () => {
+  it('the prefetch queue is only emptied if nothing arrives', () => {
     expect(queueOf(steps(4, 20000, STEP))).toEqual({ taken: 4, delivered: 0, deliveredUnasked: 0 });
   });
 
@@ -34,7 +34,9 @@ describe('the prefetch queue', () => {
     ['batches are not pinned', STEP.replaceAll('Pinned', 'Pageable')],
     ['the training thread loads', STEP.replace('_MultiProcessing', '_SingleProcess')],
     ['the training thread pins all', `${STEP}\nhost 1  cudaPointerGetAttributes 1001-1002 x2@2`],
-  ])('is unknown where %s', (_, drawing) => expect(queueOf(steps(4, 20000, drawing))).toBeNull());
+  ])('the prefetch queue is unknown where %s', (_, drawing) =>
+    expect(queueOf(steps(4, 20000, drawing))).toBeNull(),
+  );
 });
 
 describe('a long wait in the first step alone', () => {

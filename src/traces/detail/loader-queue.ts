@@ -1,5 +1,6 @@
 import { inBlocks } from '../../base/blocks.js';
 import { isInside, unionOfSpans } from '../../base/intervals.js';
+import { mean } from '../../base/statistics.js';
 import { Category } from '../../model/category.js';
 import { CHECKS_PINNED, LOADS_IN_WORKERS } from '../../model/host-names.js';
 import type { Trace } from '../../model/trace.js';
@@ -7,6 +8,7 @@ import type { KernelKinds } from '../kernels/kernel-kind.js';
 import type { GpuWork } from '../timeline/gpu-work.js';
 import { DATA_SPAN, type HostSpans } from '../timeline/host-spans.js';
 import type { StepTime } from '../timeline/step-times.js';
+import type { StepWindow } from '../timeline/step-window.js';
 
 /** Batches that the steps took from the prefetch queue, and batches that the workers put into it meanwhile. */
 export interface LoaderQueue {
@@ -36,7 +38,7 @@ export const isFedByWorkers = (
 
 /**
  * A loader with workers and pin_memory pins each tensor on a thread of its own as soon as it arrives, and CUDA records
- * that. Null where it cannot be told: no workers, or batches are not pinned there.
+ * that. Null if unknown: no workers, or batches are not pinned there.
  */
 export function loaderQueue(
   trace: Trace,
@@ -87,4 +89,31 @@ function pinnedCopies(trace: Trace, work: GpuWork, kinds: KernelKinds, from: num
     }
   });
   return count;
+}
+
+/**
+ * Taking over a batch that is ready takes less than both: 0.0 to 0.2 ms in the zoo, 1.7 ms and 5% of the step in a
+ * Lightning job. Workers that set the pace are waited for 30% of the step or more.
+ */
+const TAKEOVER = 0.1;
+const TAKEOVER_NS = 5_000_000;
+
+/**
+ * The recorded step, over the first `counted` that count, where steps wait for the loader's workers. The profiler does not
+ * slow these: without it the wait is longer, and the step as long. 0: the workers keep up, or an epoch ends and they begin
+ * when they are asked to. `idle`: time in which nothing runs because a batch is awaited, in all steps.
+ */
+export function workerPace(
+  host: HostSpans,
+  queue: LoaderQueue | null,
+  { from, to, bounds }: StepWindow,
+  counted: number,
+  idle: number,
+): number {
+  const restarts = host.restarts.some((r) => r.end > from && r.start < to);
+  if (!isFedByWorkers(host.loaders, restarts, queue) || idle < TAKEOVER * (to - from)) return 0;
+  const { start, end } = host.waits.data;
+  const isLong = (i: number) => end[i]! > from && start[i]! < to && end[i]! - start[i]! >= TAKEOVER_NS;
+  if (!start.some((_, i) => isLong(i))) return 0;
+  return mean(Array.from({ length: counted }, (_, i) => bounds[i + 1]! - bounds[i]!));
 }

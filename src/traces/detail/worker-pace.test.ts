@@ -18,7 +18,7 @@ const ms = (time: number) => time / 1e6;
 describe('steps that wait for workers', () => {
   const view = drawView(steps(4, 22_000, step(12)));
 
-  it('are as long without the profiler: the host is faster, the wait longer', () => {
+  it('steps that wait for workers are as long without the profiler: the host is faster, the wait longer', () => {
     expect(ms(view.step.unprofiled)).toBeCloseTo(22, 1);
     expect(ms(view.time.idle_host)).toBeLessThan(7);
     expect(ms(view.time.idle_data)).toBeGreaterThan(15);
@@ -51,9 +51,9 @@ describe('workers do not set the pace', () => {
       'where an epoch ends and they begin again',
       inTurn([step(12), 22_000], [`host 1  ${NEXT} 0-1000`, 1_000], [step(12), 22_000], [step(12), 22_000]),
     ],
-  ])('%s', (_, drawing) => expect(paceOf(drawing)).toBe(0));
+  ])('workers do not set the pace: %s', (_, drawing) => expect(paceOf(drawing)).toBe(0));
 
-  it('does where every second step waits', () => {
+  it('workers set the pace where every second step waits', () => {
     const [late, ready] = [[step(40), 50_000] as const, [step(0.1), 10_100] as const];
     expect(paceOf(inTurn(ready, late, ready, late, ready))).toBeGreaterThan(20e6);
   });
@@ -64,13 +64,13 @@ describe('batches made on the training thread', () => {
   const stepOf = (inside: string) => ms(drawView(steps(4, 22_000, step(12, MAKES) + inside)).step.unprofiled);
   const plain = stepOf('');
 
-  it('in plain Python take as long without the profiler', () => {
+  it('batches made on the training thread in plain Python take as long without the profiler', () => {
     // Of 10 ms of launches, 0.52 are left.
     expect(plain).toBeCloseTo(12 + 10 * 0.52, 0);
   });
 
-  it('with operators take less: as much as their events cost', () => {
-    // 1,000 operators of up to 7 µs each, of which 0.52 are left.
+  it('batches made on the training thread with operators take less: as much as their events cost', () => {
+    // 1,000 operators of up to 7 µs each; 0.52 of that is left.
     expect(plain - stepOf('\n host 1  aten::add 5-9 x1000@10')).toBeCloseTo(7 * 0.48, 0);
   });
 

@@ -133,7 +133,7 @@ describe('classes', () => {
     ['wait', 'at::cuda::(anonymous namespace)::spin_kernel(long)'],
     ['other', 'my_kernel'],
     ['other', ''],
-  ])('%s: %s', (expected, name) => {
+  ])('class %s: %s', (expected, name) => {
     expect(classifyName(name, Category.kernel).class).toBe(expected);
   });
 
@@ -151,7 +151,7 @@ describe('classes', () => {
     ['index', 'triton_poi_fused_embedding_dense_backward_18'],
     ['reduction', 'triton_red_fused_sum_3'],
     ['optimizer', 'triton_for_fused_0'],
-  ])('%s: %s', (expected, name) => {
+  ])('class of a Triton kernel %s: %s', (expected, name) => {
     const kind = classifyName(name, Category.kernel);
     expect(kind).toMatchObject({ class: expected, source: 'triton', fused: true });
   });
@@ -169,7 +169,7 @@ describe('communication', () => {
     ['aten', 'void multimem_all_reduce_kernel<c10::BFloat16, 16>(c10::BFloat16*, unsigned long)'],
     ['aten', 'void c10d::one_shot_all_reduce_kernel<c10::BFloat16, 16, 8>(c10::BFloat16**)'],
     ['flashinfer', 'void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<0>'],
-  ])('%s: %s', (source, name) => {
+  ])('communication of %s: %s', (source, name) => {
     expect(classifyName(name, Category.kernel)).toMatchObject({ class: 'comms', source });
   });
 
@@ -177,7 +177,9 @@ describe('communication', () => {
     'void at::native::reduce_kernel<512>',
     'ampere_sgemm_128x64_tn',
     'Memcpy PtoP (Device -> Device)',
-  ])('is not %s', (name) => expect(classifyName(name, Category.kernel).class).not.toBe('comms'));
+  ])('communication is not %s', (name) =>
+    expect(classifyName(name, Category.kernel).class).not.toBe('comms'),
+  );
 });
 
 describe('copies', () => {
@@ -194,13 +196,13 @@ describe('copies', () => {
     ['CopyDeviceToDevice', 'DtoD', null],
     ['MEMORY_COPY_HOST_TO_DEVICE', 'HtoD', null],
     ['__amd_rocclr_copyBuffer.kd', 'unknown', null],
-  ])('%s', (name, direction, hostMemory) => {
+  ])('direction and host memory of the copy %s', (name, direction, hostMemory) => {
     const copy = { class: 'copy', source: 'runtime', copy: { direction, hostMemory } };
     expect(classifyName(name, Category.memcpy)).toMatchObject(copy);
     expect(classifyName(name, Category.kernel)).toMatchObject(copy);
   });
 
-  it('are not fills', () => {
+  it('copies are not counted as fills', () => {
     expect(classifyName('Memset (Device)', Category.memset)).toMatchObject({ class: 'fill', copy: null });
   });
 });
@@ -211,13 +213,13 @@ describe('layout', () => {
     ['sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw_tilesize128', 'nchw'],
     ['void cudnn::ops::nchwToNhwcKernel<float>', null],
     ['nvjet_tst_192x8_64x8_4x1_v_bz_TNT', null],
-  ])('%s', (name, layout) => {
+  ])('layout of %s', (name, layout) => {
     expect(classifyName(name, Category.kernel).layout).toBe(layout);
   });
 });
 
 describe('classifyNames', () => {
-  it('has a kind for each name of GPU work and for no other', () => {
+  it('each name of GPU work has a kind, and no other name has one', () => {
     const trace = drawTrace(`
       host 1   aten::mm 0-10 | cudaLaunchKernel 2-4 #1
       gpu 7    ampere_sgemm_128x64_tn 5-20 #1 | Memcpy HtoD (Pinned -> Device) 20-25 | ampere_sgemm_128x64_tn 30-40

@@ -32,7 +32,7 @@ const traces = readdirSync(zoo).filter((name) => !name.endsWith('.json') && name
 describe.each(traces)('%s', (name) => {
   const trace = new Trace(readTrace(gunzipSync(readFileSync(`${zoo}/${name}/rank0.json.gz`))).trace);
 
-  it('has less than 2% of its GPU time unclassified', () => {
+  it(`${name} has less than 2% of its GPU time unclassified`, () => {
     expect(
       share(
         trace,
@@ -42,7 +42,7 @@ describe.each(traces)('%s', (name) => {
     ).toBeLessThan(0.02);
   });
 
-  it('has less than 2% of its matrix time without a precision', () => {
+  it(`${name} has less than 2% of its matrix time without a precision`, () => {
     // Helpers (workspaces, offsets) do no arithmetic.
     const isMatrix = (k: KernelKind) => (k.class === 'gemm' || k.class === 'conv') && k.tensorCore !== null;
     expect(share(trace, isMatrix, (k) => k.precision === 'unknown')).toBeLessThan(0.02);

@@ -114,7 +114,7 @@ const LETTER = new Map([
 ] as const);
 
 describe('matrix work', () => {
-  it.each(rows)('%s', (name, facts) => {
+  it.each(rows)('matrix work by its name: %s', (name, facts) => {
     const kind = classifyName(name, Category.kernel);
     expect(`${kind.class} ${kind.precision} ${LETTER.get(kind.tensorCore)} ${kind.source}`).toBe(facts);
   });

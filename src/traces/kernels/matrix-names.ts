@@ -1,4 +1,4 @@
-import type { Precision } from '../../facts/precision.js';
+import type { Precision } from '../../facts/device-rates.js';
 import type { KernelKind } from './kernel-kind.js';
 
 type Arithmetic = Pick<KernelKind, 'precision' | 'tensorCore'>;

@@ -38,7 +38,7 @@ describe('a plan', () => {
   const plan = planOf(ONE_STEP);
   const { nodes, works } = plan;
 
-  it('has calls in order, with the host time before them', () => {
+  it('a plan has calls in order, with the host time before them', () => {
     expect([...nodes.kind]).toEqual([LAUNCH, LAUNCH, SYNC, LAUNCH]);
     expect([...nodes.data]).toEqual([40_000, 0, 0, 0]);
     expect([...nodes.hostWork]).toEqual([10_000, 20_000, 2_000, 17_000]);
@@ -98,7 +98,7 @@ describe('a plan', () => {
     expect(streams([7, 8, 9])).toEqual([0, 1, 2]);
   });
 
-  it('has the work that each call launched and waited for', () => {
+  it('a plan has the work that each call launched and waited for', () => {
     expect([...nodes.workCount]).toEqual([1, 1, 0, 1]);
     expect([...nodes.firstWork]).toEqual([0, 1, 2, 2]);
     expect([...nodes.awaited]).toEqual([-1, -1, 1, -1]);
@@ -109,7 +109,7 @@ describe('a plan', () => {
 
   it('takes as long as was recorded', () => expect(stepOf(plan)).toBe(158));
 
-  it('is null without launches or without host events', () => {
+  it('a plan is null without launches or without host events', () => {
     expect(factsOf('host 1  ProfilerStep#1 0-100 | aten::mm 10-50').detail!.plan).toBeNull();
     expect(factsOf('gpu 7  gemm 0-10').detail).toBeNull();
   });
@@ -140,7 +140,7 @@ describe('calls that wait for the device', () => {
     host 1  ProfilerStep#1 0-200 | cudaLaunchKernel 10-12 #1 | cudaMemcpyAsync ${call} #2 | cudaLaunchKernel 130-134 #3
     gpu 7   gemm 16-100 #1 | Memcpy DtoH (Device -> Pageable) 101-111 #2 | add 140-150 #3`;
 
-  it('are copies that return when they are done', () => {
+  it('calls that wait for the device are copies that return when they are done', () => {
     const plan = planOf(copy('20-115'));
     expect([...plan.nodes.waitsFor]).toEqual([-1, 1, -1]);
     expect([plan.nodes.returnLag[1], plan.nodes.call[1]]).toEqual([4_000, 5_000]);
@@ -148,14 +148,14 @@ describe('calls that wait for the device', () => {
     expect(stepOf(plan, (p) => scaleWorks(p, (w) => w === 0, 0.5))).toBe(150 - 42);
   });
 
-  it('are not asynchronous copies of pinned memory, even if they seem to end together', () => {
+  it('calls that wait for the device are not asynchronous copies of pinned memory, even if they seem to end together', () => {
     const pinned = (name: string) =>
       planOf(copy('20-112').replace('Pageable', 'Pinned').replace('cudaMemcpyAsync', name)).nodes.waitsFor;
     expect([...pinned('cudaMemcpyAsync')]).toEqual([-1, -1, -1]);
     expect([...pinned('cudaMemcpy')]).toEqual([-1, 1, -1]);
   });
 
-  it('are not events that had already happened, though a kernel ended meanwhile', () => {
+  it('calls that wait for the device are not events that had already happened, though a kernel ended meanwhile', () => {
     const waits = (call: string) =>
       planOf(`
         host 1  ProfilerStep#1 0-200 | cudaLaunchKernel 10-12 #1 | cudaEventSynchronize ${call}
@@ -164,7 +164,7 @@ describe('calls that wait for the device', () => {
     expect([...waits('60-102')]).toEqual([-1, 0]);
   });
 
-  it('are not copies that return before', () => {
+  it('calls that wait for the device are not copies that return before', () => {
     expect([...planOf(copy('20-30')).nodes.waitsFor]).toEqual([-1, -1, -1]);
   });
 
@@ -179,7 +179,7 @@ describe('calls that wait for the device', () => {
       gpu 7   ${list((i) => `k ${i * 10 + 5}-${i * 10 + 15} #${i + 1}`)} | k ${launches * 10 + 5}-${launches * 10 + 15} #9999`;
   };
 
-  it('are launches into a full queue', () => {
+  it('calls that wait for the device are launches into a full queue', () => {
     const { nodes } = planOf(queue(600));
     // The call ends at 695 µs. With 5 µs of slack between the clocks, the 69th kernel has ended.
     expect(nodes.waitsFor.at(-1)).toBe(68);
@@ -187,7 +187,7 @@ describe('calls that wait for the device', () => {
     expect(nodes.waitsFor.slice(0, -1).every((w) => w === -1)).toBe(true);
   });
 
-  it('are launches into a queue that was full before the plan began', () => {
+  it('calls that wait for the device are launches into a queue that was full before the plan began', () => {
     // The step begins with the last launch.
     const { nodes, earlierEnds } = planOf(
       queue(600).replace('ProfilerStep#1 0-695', 'ProfilerStep#1 599.9-695'),
@@ -200,7 +200,7 @@ describe('calls that wait for the device', () => {
     expect(nodes.call[0]).toBe(5_000);
   });
 
-  it('are not long launches with few queued', () => {
+  it('calls that wait for the device are not long launches with few queued', () => {
     const { nodes } = planOf(queue(400));
     expect(nodes.waitsFor.at(-1)).toBe(-1);
     expect(nodes.call.at(-1)).toBe(95_000);

@@ -6,8 +6,7 @@ import { FREES_MEMORY, SYNCHRONIZES } from '../../model/host-names.js';
 import { LAUNCH, likeCopies, type Plan, type PlanNodes, SYNC, waitForEarlier } from '../../replay/plan.js';
 import type { HostTree } from '../detail/host-tree.js';
 import type { CopyKind } from '../kernels/kernel-kind.js';
-import type { Call, PlanInput } from './plan-input.js';
-import { layOutWorks, type Observed } from './plan-works.js';
+import { type Call, layOutWorks, type Observed, type PlanInput } from './plan-works.js';
 
 /** CUDA lets about a thousand launches queue, then blocks. A long call with fewer queued is slow for another reason. */
 const FULL_QUEUE = 500;

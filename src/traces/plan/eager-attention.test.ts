@@ -40,7 +40,7 @@ describe('unfused attention', () => {
       'a product far away',
       ['aten::bmm', ...Array<string>(15).fill('aten::add'), 'aten::_softmax', 'aten::bmm'],
     ],
-  ])('is not %s', (_, operators) => {
+  ])('unfused attention is not %s', (_, operators) => {
     expect(attention(...operators)).toEqual([]);
   });
 });

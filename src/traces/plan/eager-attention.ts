@@ -2,7 +2,7 @@ import type { Plan } from '../../replay/plan.js';
 import { Role } from '../detail/roles.js';
 import type { KernelKind } from '../kernels/kernel-kind.js';
 
-/** At most this many kernels lie between a product and the softmax: scaling, masking, dropout, casts. */
+/** At most this many kernels are between a product and the softmax: scaling, masking, dropout, casts. */
 const NEAR = 12;
 /** Backward has two products on either side, with at most this many casts and transposes between them. */
 const NEXT = 4;

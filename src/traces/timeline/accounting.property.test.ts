@@ -73,7 +73,7 @@ const anyTrace = fc
 const sum = (time: TimeByClass) => TIME_CLASSES.reduce((ns, c) => ns + time[c], 0);
 
 describe('any trace', () => {
-  it('has every instant of a window in exactly one class, also in parts', () => {
+  it('every instant of a window is in exactly one class, in any trace, also in parts', () => {
     const window = fc.tuple(time, time, time).map((t) => t.toSorted((a, b) => a - b).map((us) => us * 1000));
     fc.assert(
       fc.property(anyTrace, window, (trace, bounds) => {
@@ -91,7 +91,7 @@ describe('any trace', () => {
     );
   });
 
-  it('has classes that add up to the step, in the mean and for each step', () => {
+  it('the classes add up to the step in any trace, in the mean and for each step', () => {
     const range = fc.constantFrom(null, { first: 2, last: null }, { first: null, last: 1 });
     fc.assert(
       fc.property(anyTrace, range, (trace, steps) => {

@@ -24,7 +24,7 @@ const H2D = 'Memcpy HtoD (Pageable -> Device)';
 const D2H = 'Memcpy DtoH (Device -> Pinned)';
 
 describe('busy time', () => {
-  it('is computing, then communication, then copying', () => {
+  it('busy time is computing, then communication, then copying', () => {
     const drawing = `
       host 1  ProfilerStep#1 0-100
       gpu 7   gemm 0-40
@@ -33,7 +33,7 @@ describe('busy time', () => {
     expect(timeOf(drawing)).toEqual({ compute: 40, comms_transfer: 20, copy: 40 });
   });
 
-  it('is clipped at both ends of the window', () => {
+  it('busy time is clipped at both ends of the window', () => {
     const drawing = 'host 1  ProfilerStep#1 0-100\ngpu 7  gemm 0-40 | gemm 40-100';
     expect(timeOf(drawing, 10, 50)).toEqual({ compute: 40 });
   });
@@ -67,7 +67,7 @@ describe('idle time is blamed on what delayed the launch:', () => {
     ['compiling', 'idle_compile', 'PyCodeCache.load_by_key_path (dynamo_timed) 10-70'],
     ['loading code', 'idle_compile', 'cuModuleLoadData 10-70'],
     ['a barrier', 'idle_comms', 'c10d::barrier 10-70'],
-  ])('%s', (_, blamed, span) => {
+  ])('idle time is blamed on %s', (_, blamed, span) => {
     expect(timeOf(gapWith(`host 1  ${span}`))).toEqual({ compute: 20, [blamed]: 60, idle_host: 20 });
   });
 

@@ -10,11 +10,9 @@ import {
   subtract,
   union,
 } from '../../base/intervals.js';
-import { TIME_CLASSES, type TimeByClass, type TimeClass, totals } from '../../facts/time-class.js';
-import { WorkSort } from '../../facts/work-sort.js';
+import { TIME_CLASSES, type TimeByClass, type TimeClass, totals, WorkSort } from '../../facts/time-class.js';
 import type { Trace } from '../../model/trace.js';
 import type { KernelKinds } from '../kernels/kernel-kind.js';
-import { blameGaps } from './blame.js';
 import type { GpuWork } from './gpu-work.js';
 import type { HostSpans } from './host-spans.js';
 import { workSorts } from './work-sorts.js';
@@ -105,4 +103,95 @@ function busySpans(
     toHost: spansOf(WorkSort.toHost),
     move: spansOf(WorkSort.move),
   };
+}
+
+type IdleClass = Extract<TimeClass, `idle_${string}`>;
+
+/**
+ * The longest time from the end of a launch call to the start of its work on an idle device. The zoo's 46,000 launches (H200,
+ * profiler attached) take 4 µs in 99.9% and never more than 16 µs. Work that starts later waited for something unrecorded.
+ */
+const LAUNCH_LATENCY = 100_000;
+/** How long a synchronizing call may go on after the device has finished: the host thread has to wake up. */
+const WAKE_UP = 1_000_000;
+
+/**
+ * Divides the device's idle time by what delayed the next work: what the launching thread did up to the launch, and then the
+ * launch itself. The host is not to blame for a gap before work that was already queued, nor for a call that waits for the
+ * device while no work is recorded there: another process or unrecorded work has the device.
+ */
+function blameGaps(
+  trace: Trace,
+  work: GpuWork,
+  host: HostSpans,
+  gaps: Spans,
+): Readonly<Record<IdleClass, Spans>> {
+  const { ts, dur } = trace.data;
+  const waits = inOrderOfTime(host);
+  const into = {
+    idle_data: new SpanUnion(),
+    idle_compile: new SpanUnion(),
+    idle_comms: new SpanUnion(),
+    idle_sync: new SpanUnion(),
+    idle_host: new SpanUnion(),
+    idle_other: new SpanUnion(),
+  };
+  let next = 0;
+  let wait = 0;
+  for (let g = 0; g < gaps.length; g++) {
+    const start = gaps.start[g]!;
+    const end = gaps.end[g]!;
+    while (next < work.length && work.start[next]! < end) next++;
+    const launchRow = next < work.length ? work.launchRow[next]! : -1;
+    // After the last work, and before work without a recorded launch, the whole gap is the host's.
+    const launched = launchRow < 0 ? end : ts[launchRow]!;
+    if (launched <= start) {
+      into.idle_other.add(start, end);
+      continue;
+    }
+    const until = Math.min(end, launched);
+    while (wait < waits.length && waits[wait]!.end <= start) wait++;
+    // From one known wait to the next. What is between them is the host's own work.
+    let from = start;
+    for (let w = wait; from < until; w++) {
+      const waitStart = w < waits.length ? Math.min(until, Math.max(from, waits[w]!.start)) : until;
+      addHost(from, waitStart);
+      if (waitStart === until) break;
+      from = Math.min(until, waits[w]!.end);
+      addWait(waits[w]!.class, waitStart, from);
+    }
+    const issued = launchRow < 0 ? end : launched + Math.max(0, dur[launchRow]!) + LAUNCH_LATENCY;
+    into.idle_host.add(until, Math.min(end, issued));
+    into.idle_other.add(Math.min(end, issued), end);
+  }
+
+  function addWait(kind: IdleClass, from: number, to: number): void {
+    const explained = kind === 'idle_sync' ? Math.min(to, from + WAKE_UP) : to;
+    into[kind].add(from, explained);
+    into.idle_other.add(explained, to);
+  }
+
+  /** Host time, except before the first and after the last recorded host event, where nothing is known. */
+  function addHost(from: number, to: number): void {
+    const recordedFrom = Math.min(to, Math.max(from, host.from));
+    const recordedTo = Math.max(recordedFrom, Math.min(to, host.to));
+    into.idle_other.add(from, recordedFrom);
+    into.idle_host.add(recordedFrom, recordedTo);
+    into.idle_other.add(recordedTo, to);
+  }
+
+  const finished = Object.entries(into).map(([name, spans]) => [name, spans.finish()]);
+  return Object.fromEntries(finished) as Record<IdleClass, Spans>;
+}
+
+/** All waits, which do not overlap, in one list. */
+function inOrderOfTime({ waits }: HostSpans) {
+  const listOf = (name: IdleClass, { start, end }: Spans) =>
+    Array.from(start, (from, i) => ({ class: name, start: from, end: end[i]! }));
+  return [
+    ...listOf('idle_data', waits.data),
+    ...listOf('idle_compile', waits.compile),
+    ...listOf('idle_comms', waits.comms),
+    ...listOf('idle_sync', waits.sync),
+  ].sort((a, b) => a.start - b.start);
 }

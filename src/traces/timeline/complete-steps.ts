@@ -14,7 +14,7 @@ const ALWAYS_STARTS_WORK =
 const MOST_LOST = 0.05;
 
 /**
- * Of a file that was cut, the longest run of steps of which nothing is missing. Events are missing anywhere in time: the
+ * In a truncated file, the longest run of complete steps. Events are missing anywhere in time: the
  * profiler writes operators first, then CUDA calls and GPU work, thread by thread. So a step is judged by its operators:
  * those that start GPU work elsewhere must do so here.
  */

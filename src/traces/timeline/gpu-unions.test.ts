@@ -43,11 +43,12 @@ describe('unions of GPU work', () => {
     });
   });
 
-  it('have no overlap without communication', () => {
+  it('unions of GPU work have no overlap without communication', () => {
     expect(unionsOf('gpu 7  gemm 0-10')).toMatchObject({ compute: 10, commOverlap: null });
   });
 
-  it('are null without GPU work', () => expect(unionsOf('host 1  aten::mm 0-10')).toBeNull());
+  it('unions of GPU work are null without GPU work', () =>
+    expect(unionsOf('host 1  aten::mm 0-10')).toBeNull());
 
   it('leave out work launched after the last of two or more steps', () => {
     expect(unionsOf(TWO_STEPS)).toMatchObject({ span: 70, compute: 40, idle: 30 });
@@ -79,11 +80,11 @@ describe('recorded synchronization', () => {
     return unionsIn(new Trace(readTrace(JSON.stringify(document)).trace));
   };
 
-  it('of a stream counts as work that does not compute', () => {
+  it('recorded synchronization of a stream counts as work that does not compute', () => {
     expect(withSync(TWO_STEPS, 7, 2)).toMatchObject({ span: 85, compute: 40, nonCompute: 15, idle: 30 });
   });
 
-  it('of no stream does not count', () => {
+  it('recorded synchronization of no stream does not count', () => {
     expect(withSync(TWO_STEPS, -1, 2)).toMatchObject({ span: 70, nonCompute: 0 });
   });
 

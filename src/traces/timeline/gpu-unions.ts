@@ -2,7 +2,7 @@ import { inBlocks } from '../../base/blocks.js';
 import { lengthOf, SpanUnion, subtract, union, unionOf } from '../../base/intervals.js';
 import { largest } from '../../base/statistics.js';
 import { type Share, share } from '../../base/units.js';
-import { WorkSort } from '../../facts/work-sort.js';
+import { WorkSort } from '../../facts/time-class.js';
 import { Category } from '../../model/category.js';
 import type { Trace } from '../../model/trace.js';
 import { NO_I32, NO_ID } from '../../model/trace-data.js';

@@ -39,7 +39,7 @@ const launches = (thread: number, stream: number, from: number, count: number, i
 };
 
 describe('training threads', () => {
-  it('are the one with the steps, then those with a sizeable share of the launches', () => {
+  it('the training threads are the one with the steps, then those with a sizable share of the launches', () => {
     const drawing = `host 3  ProfilerStep#1 0-1000 ${launches(5, 7, 10, 30, 1)} ${launches(9, 8, 20, 1, 90)}`;
     expect(spansOf(drawing).threads).toEqual([3, 5]);
   });
@@ -49,11 +49,11 @@ describe('training threads', () => {
     expect(spansOf(drawing).threads).toEqual([5, 4]);
   });
 
-  it('are the one with most operators when nothing is launched', () => {
+  it('the training thread is the one with most operators when nothing is launched', () => {
     expect(spansOf('host 3  aten::mm 0-10\nhost 4  aten::mm 0-5 | aten::mm 5-9').threads).toEqual([4]);
   });
 
-  it('are absent without host events', () => {
+  it('there are no training threads without host events', () => {
     const { host, threads } = spansOf('gpu 7  k 0-8 #1 | k 30-38 #2');
     expect(threads).toEqual([]);
     expect([host.main, host.from, host.to]).toEqual([-1, 0, 38_000]);
@@ -117,7 +117,7 @@ describe('waits', () => {
 });
 
 describe('restarts of a loader', () => {
-  it('are two requests without a launch in between', () => {
+  it('two requests without a launch in between are a restart of the loader', () => {
     const { restarts, waits } = spansOf(`
       host 1  ProfilerStep#1 0-200 | ${WORKERS} 10-12 | cudaLaunchKernel 20-22 #1 | ${WORKERS} 40-41
       host 1  ${WORKERS} 90-100 | cudaLaunchKernel 110-112 #2
@@ -129,7 +129,7 @@ describe('restarts of a loader', () => {
     ]);
   });
 
-  it('are absent where a launch follows every request', () => {
+  it('there is no restart of a loader where a launch follows every request', () => {
     const { restarts } = spansOf(`
       host 1  ProfilerStep#1 0-200 | ${WORKERS} 10-12 | cudaLaunchKernel 20-22 #1 | ${WORKERS} 40-41
       host 1  cudaLaunchKernel 50-52 #2 | ${WORKERS} 90-100 | cudaLaunchKernel 110-112 #3

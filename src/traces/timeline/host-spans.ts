@@ -215,7 +215,7 @@ function findRestarts(trace: Trace, work: GpuWork, data: readonly HostSpan[], ma
   const requests = data.filter((s) => s.track === main);
   if (requests.length < 2) return [];
   const used = batchesUsed(trace, work, requests, main);
-  // Without launches of its own the thread cannot tell a used batch from an exhausted loader.
+  // Without launches of its own a used batch and an exhausted loader look alike on the thread.
   if (used === null) return [];
   const restarts: LoaderRestart[] = [];
   for (let i = 1; i < requests.length; i++)

@@ -15,7 +15,7 @@ const factsOf = (lengths: readonly number[], waits?: (ms: number) => string) =>
 const SPIKE = [10, 10, 10, 110, 10, 10, 10, 10, 10, 10];
 
 describe('a step that takes far longer, once', () => {
-  it('is left out: all figures are over the longest run without it', () => {
+  it('a single step that takes far longer is left out: all figures are over the longest run without it', () => {
     const { oneOff, steps, time, detail } = factsOf(SPIKE);
     expect(oneOff).toMatchObject({
       index: 5,
@@ -42,7 +42,7 @@ describe('a step that takes far longer, once', () => {
     ['that is not twice as long', [10, 10, 10, 18, 10, 10, 10, 10, 10, 10], undefined],
     ['of two', [10, 10, 10, 110, 10, 10, 110, 10, 10, 10], undefined],
     ['that waits for input', SPIKE, load],
-  ])('is no such step: one %s', (_, lengths, waits) => {
+  ])('a step does not count as a single long one: %s', (_, lengths, waits) => {
     const { oneOff, steps } = factsOf(lengths, waits);
     expect(oneOff).toBeNull();
     expect(steps.last).toBe(lengths.length);

@@ -12,7 +12,7 @@ const view = (call: string, track = 1) => drawView(steps(6, 20100, step(call, tr
 const ms = (time: number) => Math.round(time / 1e6);
 
 describe('calls of the operating system, from nsys', () => {
-  it('tell reading from other host time', () => {
+  it('calls of the operating system separate reading from other host time', () => {
     const { time } = view('read');
     expect([ms(time.idle_data), ms(time.idle_host)]).toEqual([10, 0]);
   });
@@ -22,7 +22,7 @@ describe('calls of the operating system, from nsys', () => {
     expect([ms(time.idle_data), ms(time.idle_host)]).toEqual([0, 10]);
   });
 
-  it('of other threads hold up nobody', () => {
+  it('calls of the operating system on other threads hold up nobody', () => {
     expect(ms(view('read', 5).time.idle_data)).toBe(0);
   });
 

@@ -25,7 +25,7 @@ export function osCalls(trace: Trace, threads: readonly number[]): readonly OsCa
   return calls;
 }
 
-/** Calls that bring bytes from a file or a socket. Polls and locks are left out: CUDA and NCCL wait in them too. */
+/** Calls that read bytes from a file or a socket. Polls and locks are left out: CUDA and NCCL wait in them too. */
 const READS =
   /^(?:p?read(?:v|v2|64)?|fread(?:_unlocked)?|recv(?:from|msg|mmsg)?|open(?:at)?(?:64)?|fopen(?:64)?)$/;
 /** Shorter ones are ordinary: a pipe, /proc, the page cache. */

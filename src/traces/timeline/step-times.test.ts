@@ -54,7 +54,7 @@ describe('frontiers', () => {
     expect(timesOf(drawing).frontiers).toEqual([90, 90]);
   });
 
-  it('are the ends of the host for steps that launch nothing', () => {
+  it('frontiers are the ends of the host for steps that launch nothing', () => {
     const drawing = `
       host 1  ProfilerStep#1 0-20 | cudaLaunchKernel 2-4 #1 | ProfilerStep#2 20-40 | ProfilerStep#3 40-60
       gpu 7   k 5-15 #1`;
@@ -81,7 +81,7 @@ describe('frontiers', () => {
 });
 
 describe('the beginning', () => {
-  it('is the end of earlier work that the first step had to wait for', () => {
+  it('the first step begins at the end of earlier work that it had to wait for', () => {
     const drawing = `
       host 1  aten::mm 0-10 | cudaLaunchKernel 2-4 #9
       host 1  ProfilerStep#1 10-40 | cudaLaunchKernel 12-14 #1
@@ -99,7 +99,7 @@ describe('the beginning', () => {
 });
 
 describe('a last step', () => {
-  it('that lacks a fifth of the work was cut and is left out', () => {
+  it('a last step that lacks a fifth of the work was cut and is left out', () => {
     const drawing = AHEAD.replace('| k 130-155 #6', '');
     expect(timesOf(drawing)).toMatchObject({ cut: true, steps: [1, 2], stepOf: [0, 0, 1, 1, -1] });
   });
@@ -132,7 +132,7 @@ describe('steps without marks', () => {
     });
   });
 
-  it('are the whole recording when nothing repeats', () => {
+  it('steps without marks are the whole recording when nothing repeats', () => {
     expect(timesOf(repeating('aten::linear'))).toMatchObject({
       source: 'window',
       steps: [0],
@@ -142,7 +142,7 @@ describe('steps without marks', () => {
     });
   });
 
-  it('are the extent of the GPU work where the host was not recorded', () => {
+  it('steps without marks are the extent of the GPU work where the host was not recorded', () => {
     expect(timesOf('gpu 7  k 0-8 #1 | k 30-38 #2')).toMatchObject({
       source: 'window',
       frontiers: [38],
@@ -152,7 +152,7 @@ describe('steps without marks', () => {
 });
 
 describe('marks', () => {
-  it('of other threads or windows are left out where they repeat or overlap', () => {
+  it('marks of other threads or windows are left out where they repeat or overlap', () => {
     const drawing = 'host 1  ProfilerStep#1 0-20 | ProfilerStep#2 20-40\nhost 2  ProfilerStep#1 3-22';
     expect(timesOf(drawing).steps).toEqual([1, 2]);
   });

@@ -1,5 +1,6 @@
 import { inBlocks } from '../../base/blocks.js';
 import { partitionPoint } from '../../base/search.js';
+import { largest, smallest } from '../../base/statistics.js';
 import type { StepRange, StepSource } from '../../facts/step-facts.js';
 import { Category } from '../../model/category.js';
 import type { Trace } from '../../model/trace.js';
@@ -8,7 +9,6 @@ import { completeSteps } from './complete-steps.js';
 import type { GpuWork } from './gpu-work.js';
 import type { HostSpans } from './host-spans.js';
 import { hostSteps, type StepSpan } from './host-steps.js';
-import { wholeSteps } from './whole-steps.js';
 
 /** One step: when the host issued it and when the device was done with it. */
 export interface StepTime {
@@ -77,7 +77,7 @@ function stepsOf(work: GpuWork, stepOf: Int32Array, spans: readonly StepSpan[]):
   });
   let frontier = Number.NEGATIVE_INFINITY;
   return spans.map((s, i) => {
-    // A frontier lies neither before an earlier one nor before the step began.
+    // A frontier is neither before an earlier one nor before the step began.
     frontier = Math.max(frontier, ends[i]!, works[i] === 0 ? s.endNs : s.startNs);
     return { index: s.index, hostStart: s.startNs, hostEnd: s.endNs, frontier, works: works[i]! };
   });
@@ -120,4 +120,21 @@ function timesWithoutLaunches({ data, index }: Trace, work: GpuWork): (i: number
   for (const row of index.ofKinds((k) => k.category === Category.cpuOp))
     if (external[row] !== NO_ID) began.set(external[row]!, ts[row]!);
   return (i) => began.get(external[work.row[i]!]!) ?? work.start[i]!;
+}
+
+/** The queue drains after the last step, but a step that lacks a fifth of the GPU work was cut (docs/method/steps.md). */
+const WHOLE_STEP = 0.8;
+
+/**
+ * How many of the first steps are whole, by the pieces of GPU work of each. The end of a recording or of a file may cut one
+ * step; where the host was steps ahead of the device, those after it have no GPU work at all. All are whole where the work
+ * of steps varies as much anyway (ragged batches, gradient accumulation).
+ */
+export function wholeSteps(works: readonly number[]): number {
+  const withWork = works.findLastIndex((n) => n > 0) + 1;
+  const before = works.slice(0, Math.max(0, withWork - 1));
+  // One step alone does not show that all have GPU work.
+  if (before.length === 0) return withWork === 1 && works.length === 2 ? 1 : works.length;
+  if (smallest(before) < largest(before) * WHOLE_STEP) return works.length;
+  return works[withWork - 1]! < before.at(-1)! * WHOLE_STEP ? withWork - 1 : withWork;
 }

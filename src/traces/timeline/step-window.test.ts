@@ -44,31 +44,31 @@ describe('a first step that did more than the others', () => {
     ['it is like the others', [3100, 3000, 3100, 3000], false],
     ['another did as much', [9000, 300, 8800, 300], false],
     ['too few others', [9000, 300, 300], false],
-  ])('%s', (_, works, expected) => expect(did(works)).toBe(expected));
+  ])('a first step did more than the others: %s', (_, works, expected) => expect(did(works)).toBe(expected));
 });
 
 describe('a long trace', () => {
-  it('is represented by its first steps when all are alike', () => {
+  it('a long trace is represented by its first steps when all are alike', () => {
     const steps = stepsOf(equal(1000), 1000);
     expect(representative(steps)).toBe(10);
     expect(detailRange(steps)).toBe(2);
   });
 
-  it('is used in full when its first steps differ from the rest', () => {
+  it('a long trace is used in full when its first steps differ from the rest', () => {
     const steps = stepsOf([...equal(500), ...equal(500).map((t) => t * 2)], 1000);
     expect(representative(steps)).toBe(1000);
   });
 
-  it('is represented by a few steps however much each launches', () => {
+  it('a long trace is represented by a few steps however much each launches', () => {
     const steps = stepsOf(equal(50), 1e6);
     expect([representative(steps), detailRange(steps)]).toEqual([6, 2]);
   });
 
-  it('is used in full when it is short', () => {
+  it('a long trace is used in full when it is short', () => {
     expect([representative(stepsOf(equal(20))), detailRange(stepsOf(equal(20)))]).toEqual([20, 20]);
   });
 
-  it('has no larger detail window when it is four times as long', () => {
+  it('a long trace has no larger detail window when it is four times as long', () => {
     const [short, long] = [60, 240].map((steps) => analyzeTrace(graphLoop(steps, 600), { steps: null })!);
     expect(long!.steps.total).toBe(short!.steps.total * 4);
     expect(long!.detail!.plan!.works.length).toBe(short!.detail!.plan!.works.length);

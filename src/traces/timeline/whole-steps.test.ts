@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { drawTrace } from '../../../test/helpers/draw-trace.js';
 import { orderGpuWork } from './gpu-work.js';
 import { findHostSpans } from './host-spans.js';
-import { findStepTimes } from './step-times.js';
-import { wholeSteps } from './whole-steps.js';
+import { findStepTimes, wholeSteps } from './step-times.js';
 
 /** Steps of 1 ms; each launches so many kernels. */
 function timesOf(...kernels: readonly number[]) {
@@ -19,12 +18,12 @@ function timesOf(...kernels: readonly number[]) {
 }
 
 describe('the last step', () => {
-  it('was cut when more than a fifth of its work is missing', () => {
+  it('the last step was cut when more than a fifth of its work is missing', () => {
     expect(timesOf(20, 20, 17)).toMatchObject({ cut: false });
     expect(timesOf(20, 20, 15)).toMatchObject({ cut: true });
   });
 
-  it('is left out when it was cut, and its work belongs to no step', () => {
+  it('the last step is left out when it was cut, and its work belongs to no step', () => {
     const { steps, stepOf } = timesOf(20, 20, 15);
     expect(steps.map((s) => s.index)).toEqual([1, 2]);
     expect([...stepOf].filter((s) => s === -1)).toHaveLength(15);
@@ -36,7 +35,7 @@ describe('the last step', () => {
     expect(timesOf(20, 15, 20, 15)).toMatchObject({ cut: false });
   });
 
-  it('is compared with the one before, which must have work', () => {
+  it('the last step is compared with the one before, which must have work', () => {
     expect(timesOf(20)).toMatchObject({ cut: false });
     expect(timesOf(20, 15)).toMatchObject({ cut: true });
   });
@@ -49,12 +48,12 @@ describe('several steps at the end', () => {
     [[20, 19, 20, 0, 0], 3],
     [[20, 20, 18, 0], 3],
     [[20, 0], 1],
-  ])('with the work %j: so many are whole: %i', (works, whole) => {
+  ])('steps at the end with the work %j: %i are whole', (works, whole) => {
     expect(wholeSteps(works)).toBe(whole);
   });
 
   it.each([[[20, 0, 20, 0, 0]], [[20, 0, 0, 0]], [[0, 0]], [[]], [[20, 10, 20, 5]], [[0, 20, 20, 5]]])(
-    'with the work %j: all, because steps differ anyway',
+    'several steps at the end with the work %j: all, because steps differ anyway',
     (works) => {
       expect(wholeSteps(works)).toBe(works.length);
     },

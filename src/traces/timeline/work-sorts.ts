@@ -1,4 +1,4 @@
-import { WorkSort } from '../../facts/work-sort.js';
+import { WorkSort } from '../../facts/time-class.js';
 import type { KernelKinds } from '../kernels/kernel-kind.js';
 
 /** The sort of GPU work, indexed by the string id of its name. */

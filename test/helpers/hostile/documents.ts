@@ -49,7 +49,7 @@ function kineto(random: Random, rank: number): string {
   const events = isRank
     ? rankEvents(8 + Math.floor(8 * random.next()), 4, () => ({}))
     : pick(random, SHAPES)(4 + Math.floor(8 * random.next()));
-  // Most shapes have 200 kernels beside: too many for a small file.
+  // Most shapes have 200 more kernels: too many for a small file.
   const traceEvents = structuredClone(
     events.length > 60 ? events.filter((_, i) => i % 6 < 2 || i < 20) : events,
   );

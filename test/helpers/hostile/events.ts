@@ -1,4 +1,4 @@
-/** Traces that are cheap to write and dear to read, after /adversarial: each grows in one direction with `n`. */
+/** Traces that are cheap to write and expensive to read, after /adversarial: each grows in one direction with `n`. */
 
 interface TraceEvent {
   readonly ph: string;
@@ -46,7 +46,7 @@ const launched = (
     return [launch(i * 4, 1, i), kernel(i * 4 + 1, 2, i, name, more)];
   }),
 ];
-/** One event every 4 µs beside `some`. */
+/** One event every 4 µs, in addition to `some`. */
 const beside = (n: number, one: (i: number) => TraceEvent): Events => [
   ...steps(4, n),
   ...range(n).map(one),

@@ -74,7 +74,7 @@ export async function tryCase(
 
 /** A bug that was caught and reported is still one. */
 const BUGS = /"(?:reading-failed|analysis-failed|check-failed|rule-failed)"/;
-/** So it is told when no file is left. */
+/** The message when no file is left. */
 const CAUGHT = /reading .* failed: /s;
 
 function faultOf(report: object): string | null {

@@ -12,7 +12,7 @@ export interface Shape {
   readonly few: number;
   /** How many in `npm run soak`. */
   readonly many: number;
-  /** Beside `diagnose PATH`. */
+  /** In addition to `diagnose PATH`. */
   readonly options?: readonly string[];
   /** Writes the input into a folder that is there. */
   write(folder: string, n: number): Promise<void>;
@@ -62,7 +62,7 @@ const GPU_LINE = (i: number, gpu: number) =>
   ` 20261115   08:${String(Math.floor(i / 60) % 60).padStart(2, '0')}:${String(i % 60).padStart(2, '0')} ${gpu} 135 90\n`;
 const DMON = '#Date       Time        gpu    pwr    sm\n#YYYYMMDD   HH:MM:SS    Idx      W     %\n';
 
-/** Beside those of one trace: headers, archives, logs, many files. */
+/** In addition to those of one trace: headers, archives, logs, many files. */
 const otherShapes: readonly Shape[] = [
   {
     name: 'header fields',

@@ -2,10 +2,6 @@ import { gunzipSync } from 'node:zlib';
 import type { Message } from './message.js';
 import * as p from './packets.js';
 
-/** Layouts of PyTorch's exporters, oldest first: see test/fixtures/perfetto/make.py and docs/decisions/0038. */
-export const LAYOUTS = ['kineto', 'slices', 'stages', 'categories'] as const;
-export type Layout = (typeof LAYOUTS)[number];
-
 // biome-ignore lint/suspicious/noExplicitAny: events of any trace
 type Event = any;
 
@@ -15,22 +11,20 @@ const NOT_ON_HOST = [...STAGES, 'Trace', 'cuda_runtime', 'cuda_driver', 'cuda_sy
 const DRIVER_CALLS = /^cu(LaunchKernel|LaunchKernelEx|Mem(Create|Map|Unmap|Release|\w+ShareableHandle))$/;
 const LAUNCHES = /^cuda(Launch|Memcpy|Memset|GraphLaunch)|^cuLaunchKernel/;
 const FIRST_QUEUE = 100;
-/** What collectives have beside the arguments of all kernels. */
+/** What collectives have in addition to the arguments of all kernels. */
 const COLLECTIVE = /^(?:[A-Z]|dtype)/;
 
-/** A Chrome trace, packed or not, as a Perfetto trace. */
-export function toPftrace(json: Uint8Array, layout: Layout): Buffer {
+/** A Chrome trace, packed or not, as a Perfetto trace in the layout of PyTorch's exporter: see docs/decisions/0038. */
+export function toPftrace(json: Uint8Array): Buffer {
   const text = json[0] === 0x1f ? gunzipSync(json) : Buffer.from(json);
-  return new Encoder(JSON.parse(text.toString('utf8')), layout).encode();
+  return new Encoder(JSON.parse(text.toString('utf8'))).encode();
 }
 
 const number = (id: unknown): number => (typeof id === 'number' ? id & 0x7fffffff : 1);
 
 class Encoder {
   readonly #events: Event[];
-  readonly #header: Record<string, unknown>;
   readonly #base: bigint;
-  readonly #layout: Layout;
   readonly #uuids = new Map<string, number>();
   readonly #tracks: Buffer[] = [];
   readonly #groups: Buffer[] = [];
@@ -38,11 +32,9 @@ class Encoder {
   readonly #categories = new Map<string, number>();
   readonly #labels = new Map<string, string>();
 
-  constructor({ traceEvents, ...header }: Event, layout: Layout) {
+  constructor({ traceEvents, ...header }: Event) {
     this.#events = traceEvents;
-    this.#header = header;
     this.#base = BigInt(header.baseTimeNanoseconds ?? 0);
-    this.#layout = layout;
     for (const e of traceEvents)
       if (e.ph === 'M' && e.args?.name !== undefined)
         this.#labels.set(
@@ -52,9 +44,8 @@ class Encoder {
   }
 
   encode(): Buffer {
-    if (this.#layout === 'kineto') return this.#kineto();
-    const rows = this.#layout === 'slices' ? [] : STAGES.flatMap((category) => this.#slices(category));
-    const ids = rows.map((e, i) => (this.#layout === 'categories' ? i + 1 : (e.args.correlation ?? 0)));
+    const rows = STAGES.flatMap((category) => this.#slices(category));
+    const ids = rows.map((_, i) => i + 1);
     const launched = new Map<number, Set<number>>();
     for (const [i, e] of rows.entries())
       launched.set(e.args.correlation, (launched.get(e.args.correlation) ?? new Set()).add(ids[i]!));
@@ -64,7 +55,6 @@ class Encoder {
       this.#slices('overhead').map((e) => this.#slice(e, this.#track(-1, 0, 'Overhead', 'Overhead'), [])),
     );
     this.#syncs();
-    if (this.#layout === 'slices') for (const category of STAGES) this.#gpuSlices(category);
     const lanes = [...new Set(rows.map((e) => `${e.pid} ${e.tid}`))];
     const kernels = new Map<string, number>();
     const stages = this.#stages(rows, ids, lanes, kernels);
@@ -78,14 +68,11 @@ class Encoder {
       kernels: [...kernels.keys()],
       argumentNames: ['registers_per_thread', 'shared_mem_dynamic', 'thread_count'],
     });
-    const clock = this.#layout === 'categories' ? [p.clock(this.#base)] : [];
-    return Buffer.concat([...clock, ...this.#tracks, tables, ...this.#groups, ...stages]);
+    return Buffer.concat([p.clock(this.#base), ...this.#tracks, tables, ...this.#groups, ...stages]);
   }
 
   #laneName(stream: string): string {
-    return this.#layout === 'categories'
-      ? `[${stream.padStart(4, '0')}] stream ${stream}`
-      : `stream ${stream.padStart(4, '0')}`;
+    return `[${stream.padStart(4, '0')}] stream ${stream}`;
   }
 
   #slices(category: string): Event[] {
@@ -143,7 +130,7 @@ class Encoder {
   }
 
   #category(name: string | undefined): Partial<p.Begin> {
-    return this.#layout === 'categories' && name ? { category: this.#intern(this.#categories, name) } : {};
+    return name ? { category: this.#intern(this.#categories, name) } : {};
   }
 
   #host(): void {
@@ -162,11 +149,7 @@ class Encoder {
     this.#group(
       calls.map((e) => {
         const { cbid = 0, correlation = 0 } = e.args;
-        const links = LAUNCHES.test(e.name)
-          ? this.#layout === 'slices'
-            ? { flow: correlation }
-            : { launched: [...(launched.get(correlation) ?? [])] }
-          : {};
+        const links = LAUNCHES.test(e.name) ? { launched: [...(launched.get(correlation) ?? [])] } : {};
         const track = this.#track(e.pid, e.tid, `process ${e.pid}`, `thread ${e.tid}`);
         return this.#slice(e, track, annotationsOf({ cbid, correlation }), {
           ...this.#category(category),
@@ -190,29 +173,6 @@ class Encoder {
     );
   }
 
-  #gpuSlices(category: string): void {
-    this.#group(
-      this.#slices(category).map((e) => {
-        const { 'External id': external, ...args } = e.args;
-        const [, kind, from, to] = /^Memcpy (\w+) \((\w+) -> (\w+)\)/.exec(e.name) ?? [];
-        const isCopy = category === 'gpu_memcpy';
-        const isFill = category === 'gpu_memset';
-        const own = {
-          ...(isCopy && {
-            'copy kind': kind,
-            'src kind': from?.toLowerCase(),
-            'dst kind': to?.toLowerCase(),
-          }),
-          ...(isFill && { 'memory kind': 3 }),
-          ...(category === 'gpu_user_annotation' && { 'External id': external }),
-        };
-        const track = this.#track(e.pid, e.tid, `GPU ${e.pid}`, `stream ${e.tid}`);
-        const name = isCopy ? 'Memcpy' : isFill ? 'Memset' : e.name;
-        return this.#slice(e, track, annotationsOf({ ...args, ...own }), { flow: args.correlation }, name);
-      }),
-    );
-  }
-
   #stages(
     rows: readonly Event[],
     ids: readonly number[],
@@ -225,8 +185,7 @@ class Encoder {
       const isKernel = e.cat === 'kernel';
       const hasName = isKernel || e.cat === 'gpu_user_annotation';
       const keys = ['correlation', 'queued', 'graph id', 'graph node id', 'bytes'].filter((key) => args[key]);
-      const collective =
-        this.#layout === 'categories' ? Object.keys(args).filter((k) => COLLECTIVE.test(k)) : [];
+      const collective = Object.keys(args).filter((k) => COLLECTIVE.test(k));
       return p.renderStage({
         ns: this.#start(e),
         duration: durations[i]!,
@@ -271,31 +230,6 @@ class Encoder {
       last.set(lane, i);
     }
     return durations;
-  }
-
-  /** Kineto's own builder: a track for each event, its arguments as one text. */
-  #kineto(): Buffer {
-    const out: Buffer[] = [p.processTrack(1, 0, 'Kineto Trace')];
-    this.#uuids.set('Kineto Trace', 1);
-    for (const [key, value] of Object.entries(this.#header)) {
-      const isDevices = key === 'deviceProperties' && Array.isArray(value);
-      const text = isDevices ? value.map((d) => JSON.stringify(d)).join(', ') : JSON.stringify(value);
-      const field = p.annotation(isDevices ? 'properties' : key, text);
-      out.push(p.instant(isDevices ? 'device_properties' : 'trace_metadata', 1, field));
-    }
-    for (const [i, e] of this.#events.entries()) {
-      if (e.ph !== 'X' || e.cat === 'Trace') continue;
-      const parent = this.#track(e.pid, e.tid);
-      out.push(...this.#tracks.splice(0), p.childTrack(1_000_000 + i, parent));
-      const args = e.args ?? {};
-      const annotations = [p.annotation('metadata', JSON.stringify(args).slice(1, -1))];
-      if (args.correlation) annotations.push(p.annotation('correlation_id', args.correlation));
-      const ns = this.#start(e);
-      const track = 1_000_000 + i;
-      out.push(p.begin({ ns, track, name: String(e.name ?? ''), annotations, flow: args.correlation }));
-      out.push(p.end(ns + BigInt(this.#length(e)), track));
-    }
-    return Buffer.concat(out);
   }
 }
 

@@ -16,10 +16,6 @@ export function threadTrack(uuid: number, parent: number, pid: number, tid: numb
   return inTrace(packet().message(60, new Message().number(1, uuid).message(4, thread).number(5, parent)));
 }
 
-/** A track without a thread, below another. */
-export const childTrack = (uuid: number, parent: number): Buffer =>
-  inTrace(packet().message(60, new Message().number(1, uuid).number(5, parent)));
-
 export interface Begin {
   readonly ns: bigint;
   readonly track: number;
@@ -53,11 +49,6 @@ export const end = (ns: bigint, track: number): Buffer =>
   inTrace(
     packet().number(8, ns).number(10, SEQUENCE).message(11, new Message().number(9, 2).number(11, track)),
   );
-
-export function instant(name: string, track: number, annotation: Message): Buffer {
-  const event = new Message().message(4, annotation).number(9, 3).number(11, track).text(23, name);
-  return inTrace(packet().number(10, SEQUENCE).message(11, event));
-}
 
 /** A DebugAnnotation with the type of the value, as nlohmann::json tells them apart. */
 export function annotation(name: string | null, value: unknown, decimal = false): Message {

@@ -28,7 +28,7 @@ export function hostOf(settings: Settings, rank: number): number {
   return Math.floor(rank / settings.ranksPerHost);
 }
 
-/** Tensor-parallel ranks are neighbors; pipeline stages lie farthest apart, as in Megatron. */
+/** Tensor-parallel ranks are neighbors; pipeline stages are farthest apart, as in Megatron. */
 export function layOut(settings: Settings): Layout {
   const { ranks, parallelism, tensorParallel, stages } = settings;
   const groups: Group[] = [];

@@ -9,7 +9,7 @@ export interface Fault {
   /** The late ranks. `link`: the first rank's group has it. `rotating`: these ranks take turns; empty: all do. */
   readonly ranks: readonly number[];
   readonly size: number;
-  /** Persistent unless said otherwise; `rotating` hits every step. */
+  /** Persistent by default; `rotating` hits every step. */
   readonly pattern?: FaultPattern;
   /** For `periodic`: every nth step. */
   readonly period?: number;

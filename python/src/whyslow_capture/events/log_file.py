@@ -48,7 +48,7 @@ class LogFile:
 
     def open(self) -> bool:
         """
-        Opens the file, or another name beside it if that is in use or not a plain file. True if it is the file we
+        Opens the file, or another name next to it if that is in use or not a plain file. True if it is the file we
         wrote to before.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -59,7 +59,7 @@ class LogFile:
                 self.path = self._wanted.with_suffix(f".{self.suffix}{self._wanted.suffix}")
                 file = self._claim()
         if file is None:
-            raise OSError(f"no file of our own can be created beside {self._wanted}")
+            raise OSError(f"cannot create a file next to {self._wanted}")
         is_same = file.identity == self._identity
         self._file, self._identity = file, file.identity
         return is_same

@@ -215,7 +215,7 @@ class EventsWriter:
         is_same = self._log.open()
         if self._log.suffix != was:
             what = "is in use by another process, or is no plain file"
-            self._problems.say(f"{taken} {what}; this process writes to {self.path.name} beside it")
+            self._problems.say(f"{taken} {what}; this process writes to {self.path.name} next to it")
         self._seek_end(is_same)
 
     def _seek_end(self, is_same: bool) -> None:

@@ -47,7 +47,7 @@ KINDS = {
     "recv": "recv",
 }
 # c10d's OpType, which Python cannot see by name: SEND, RECV and RECVANYSOURCE. isend, irecv and batch_isend_irecv
-# return such a Work. Other kinds are left alone: a Work does not tell its group, and DDP and FSDP wait for many.
+# return such a Work. Other kinds are left alone: a Work does not reveal its group, and DDP and FSDP wait for many.
 P2P_KINDS = {12: "send", 13: "recv", 14: "recv"}
 
 

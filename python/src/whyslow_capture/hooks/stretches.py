@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Stretches:
     """
     A stretch lasts from the first such call to the next call with gradients. If the loop repeats it, it is a phase of
-    its steps, which recorded steps have (`no_grad`). If it is rare, it lies between steps, and the clock of the job
+    its steps, which recorded steps have (`no_grad`). If it is rare, it is between steps, and the clock of the job
     counts all of them (`inference`).
     """
 

@@ -142,6 +142,6 @@ class ForkWatch:
 
 def start_when_training_begins() -> None:
     starter = AutoStart()
-    with starter.problems.guard("job-hooks", "timing what lies between steps"):
+    with starter.problems.guard("job-hooks", "timing the job between steps"):
         timers_of_process(starter.problems).install()
     starter.arm()

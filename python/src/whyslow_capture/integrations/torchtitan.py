@@ -4,7 +4,7 @@ torchtitan exports a trace itself and hands its path to `trace_post_processor`:
     profiler = Profiler.Config(enable_profiling=True, trace_post_processor=trace_post_processor())
 
 The trace stays in torchtitan's folder, compressed if it was not. It is also linked into a folder that
-`whyslow diagnose` reads: `out`, otherwise the folder of the active capture, otherwise ``whyslow`` beside torchtitan's
+`whyslow diagnose` reads: `out`, otherwise the folder of the active capture, otherwise ``whyslow`` next to torchtitan's
 folder. A thread does all of this.
 """
 

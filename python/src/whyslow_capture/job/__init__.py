@@ -33,7 +33,7 @@ class JobTimers:
         self.is_installed = True
         for part in (self._calls, self._evaluation, self._interruptions):
             # If a version of torch does not allow one of them, the others still work.
-            with self.clock.problems.guard("job-hooks", "timing what lies between steps"):
+            with self.clock.problems.guard("job-hooks", "timing the job between steps"):
                 part.install()
 
     def remove(self) -> None:

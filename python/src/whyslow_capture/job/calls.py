@@ -83,7 +83,7 @@ _FUNCTIONS: dict[str, tuple[tuple[str, str], ...]] = {
     },
 }
 
-# What a loop does in every step beside training. Timed only in recorded steps, as phases of those, so that other steps
+# What a loop does in every step besides training. Timed only in recorded steps, as phases of those, so that other steps
 # pay nothing.
 _IN_STEPS: dict[str, tuple[tuple[str, str], ...]] = {
     "torch.optim.lr_scheduler": (

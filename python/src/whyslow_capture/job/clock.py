@@ -219,7 +219,7 @@ class JobClock:
         self._snapshot = tuple([(name, phase.ns) for name, phase in self.phases.items()])
 
     def _failed(self, error: Exception) -> None:
-        self.problems.warn("job-time", f"timing what lies between steps failed, training goes on: {describe(error)}")
+        self.problems.warn("job-time", f"timing the job between steps failed, training goes on: {describe(error)}")
 
     # -- evaluation --------------------------------------------------------------------------------------------------
 
@@ -295,7 +295,7 @@ def _ms(ns: int) -> float:
 
 
 def process_start_ns() -> int:
-    """When this process started, on the clock of `perf_counter_ns`; where the system does not tell: now."""
+    """When this process started, on the clock of `perf_counter_ns`; if the system does not know: now."""
     now = perf_counter_ns()
     with suppress(Exception):
         with open("/proc/self/stat") as file:

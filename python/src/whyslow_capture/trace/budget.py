@@ -1,5 +1,5 @@
 """
-Limits the host memory and disk space of a profiler window. Checked before it opens and five times a second afterwards.
+Limits the host memory and disk space of a profiler window. Checked before it opens and every 0.2 s afterwards.
 
 The danger is not the recording itself but the moment the profiler stops: torch then turns the whole recording into
 objects at once, while the job waits. Measured with torch 2.13 (210,000 CPU events), in bytes per event: 236 while

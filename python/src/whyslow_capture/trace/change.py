@@ -2,7 +2,7 @@
 How much step times changed, from groups of steps that were timed at different moments.
 
 Neighboring steps are alike, and a shared machine changes its speed for seconds at a time. So a group is one
-measurement, however many steps it has, and what the groups before differ by is what nobody can tell from a change. The
+measurement, however many steps it has, and differences among the groups before are noise. The
 fastest group counts: other users of the machine only add time.
 """
 

@@ -23,7 +23,7 @@ LEADER = 0
 POLL_S, RANKS_PER_POLL_S = 1.0, 512
 # NFS clients see a new file in a folder up to this much later (acdirmin).
 NFS_DELAY_S = 35.0
-# A request expires after this time, unless its sender waits longer. A job that is still loading may need some minutes.
+# A request expires after this time, unless its sender waits longer. A job that is still loading may need a few minutes.
 EXPIRE_S = 600.0
 # Anybody may leave files in the folder. Reading many at once would hold up the training thread.
 MAX_PER_POLL = 64

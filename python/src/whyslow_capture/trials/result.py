@@ -10,14 +10,9 @@ from dataclasses import asdict, dataclass
 
 import torch
 
+from ..loader_settings import MAX_FRAMES, framework_of
 from ..process import device, host, rank, world_size
 from .trial import Trial
-
-_FRAMEWORKS = {
-    "transformers.trainer": "transformers",
-    "lightning.pytorch": "lightning",
-    "pytorch_lightning": "lightning",
-}
 
 
 @dataclass(frozen=True)
@@ -38,14 +33,7 @@ class Measured:
 
 def framework_of_caller() -> str:
     """Whose loop makes the steps, by the modules on the stack."""
-    frame = sys._getframe()
-    while frame is not None:
-        name = str(frame.f_globals.get("__name__", ""))
-        for module, framework in _FRAMEWORKS.items():
-            if name == module or name.startswith(module + "."):
-                return framework
-        frame = frame.f_back  # type: ignore[assignment]
-    return "plain"
+    return framework_of(sys._getframe(), MAX_FRAMES) or "plain"
 
 
 def result_of(trial: Trial, measured: Measured) -> str:

@@ -28,7 +28,7 @@ class TrialSpec:
     capture: bool = False
     """Also record, as `whyslow run` does."""
     protected: tuple[Path, ...] = field(default_factory=tuple)
-    """Folders whose files the job may not change, although they lie where temporary files do."""
+    """Folders whose files the job may not change, although they are among temporary files."""
 
 
 def read_spec() -> TrialSpec:

@@ -23,7 +23,7 @@ export interface BatchTable {
   readonly rows: number;
   /** Row of the file, not of the batch. */
   readonly row: Uint32Array;
-  /** None where there are no rows. */
+  /** None if there are no rows. */
   readonly columns: readonly (Uint32Array | Int32Array | Float64Array)[];
 }
 

@@ -23,7 +23,7 @@ const MAX_KINDS = 255;
 
 /**
  * Moves events that no clock can have timed to a kind of their own, which no analysis looks at: events without a time, and
- * events that lie or reach far outside the rest of the trace. One of them would stretch its step over years. Changes
+ * events that are or reach far outside the rest of the trace. One of them would stretch its step over years. Changes
  * `kind`; returns the kinds with their new counts.
  */
 export function setAside(data: Rows, kinds: readonly KindInfo[], problems: ProblemLog): readonly KindInfo[] {
@@ -64,7 +64,7 @@ const IMPOSSIBLE = {
   consequence: 'its time is impossible, so it is left out of every analysis',
 };
 
-/** From the first time an event may begin to the last it may end, ns. Null: all events lie there. */
+/** From the first time an event may begin to the last it may end, ns. Null: all events are there. */
 function possibleTimes(data: Rows, isTimed: Uint8Array): { from: number; to: number } | null {
   const { events, untimed, from, secondFrom, secondTo, to } = outermost(data, isTimed);
   const whole = untimed === 0 ? null : { from, to };

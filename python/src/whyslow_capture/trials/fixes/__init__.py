@@ -1,4 +1,4 @@
-"""All fixes that a trial can apply. `src/trial/fixes.ts` has their titles and what they answer; a test compares."""
+"""How a trial applies the fixes of the catalog. `remedies.py`, which is generated, has their ids; a test compares."""
 
 from __future__ import annotations
 

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from torch import nn
 
+    from ...remedies import TrialId
     from ..trial import Trial
 
 
 class Fix:
-    name = ""
+    name: TrialId
+    """Its id in the catalog of fixes."""
     acts_on_modules = False
 
     def __init__(self, **settings: Any) -> None:

@@ -1,4 +1,4 @@
-"""Fused optimizers, or foreach ones where there is no fused implementation."""
+"""Fused optimizers, or foreach ones if there is no fused implementation."""
 
 from __future__ import annotations
 

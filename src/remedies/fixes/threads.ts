@@ -1,0 +1,90 @@
+import { formatCount } from '../../base/units.js';
+import { remedy, type Spelled } from '../kit/remedy.js';
+
+export interface Threads {
+  /** Threads for each rank. */
+  readonly threads: number | 'N' | '<cores divided by ranks>';
+  /** Why cores are short. `quota`: a container’s limit. `others`: other processes take them. */
+  readonly because?: 'quota' | 'others' | 'threads';
+  /** The job itself has no thread to spare. */
+  readonly onlyMoreCores?: { readonly hasWorkers: boolean };
+}
+
+export const ompThreads = remedy({
+  id: 'omp-threads',
+  title: 'as many operator threads as this rank has cores',
+  cost: 'free',
+  risk: 'none',
+  check: 'Compare step times. Sums in another order change the last digits of results.',
+  text: (args: Threads) => textOf(args),
+  plain: (args) => codeOf(args),
+  usual: { threads: '<cores divided by ranks>' },
+  trial: {
+    answers: [],
+    alsoFor: ['cpu-contention'],
+    risk: 'numerics',
+    args: (used) => ({ threads: used }),
+  },
+});
+
+function textOf({ threads, because, onlyMoreCores }: Threads): string {
+  if (typeof threads !== 'number')
+    return 'Run as many threads as there are cores for each rank, or give the job more cores.';
+  const each = formatCount(threads, 'thread');
+  if (because === 'quota') return `Raise the quota. Until then, run no more than ${each} for each rank.`;
+  const first = because === 'others' ? 'See what else runs there (top), and move it or the job. ' : '';
+  if (!onlyMoreCores)
+    return `${first}Run ${each} for each rank: an operator waits for the slowest of its threads, so fewer of them can be faster.`;
+  const workers = onlyMoreCores.hasWorkers ? 'Use fewer loader workers, or give' : 'Give';
+  return `${first}${workers} the job more cores.`;
+}
+
+function codeOf({ threads, because, onlyMoreCores }: Threads): Spelled {
+  const set = `export OMP_NUM_THREADS=${threads}`;
+  if (because === 'quota')
+    return { lines: ['docker run --cpus=<more> …      # Kubernetes: resources.limits.cpu', set] };
+  if (!onlyMoreCores) return { lines: [set] };
+  return {
+    lines: [
+      'top -H -p <training process>      # its threads',
+      'top                               # all others',
+    ],
+  };
+}
+
+export interface Node {
+  readonly node: number | 'N';
+}
+
+export const numaBinding = remedy({
+  id: 'numa-binding',
+  title: 'process bound to the cores next to its GPU',
+  cost: 'free',
+  risk: 'none',
+  check: 'Results are the same.',
+  text: 'Bind each rank to the node of its GPU: `nvidia-smi topo -m` shows which.',
+  plain: ({ node }: Node) => ({
+    lines: [`numactl --cpunodebind=${node} --membind=${node} python …  # in the shell`],
+  }),
+  usual: { node: 'N' },
+  trial: { answers: [], alsoFor: ['cpu-contention'], args: (used) => ({ node: used }) },
+});
+
+export interface Crowd {
+  readonly inWorkers: boolean;
+  readonly each: number;
+}
+
+export const fewerThreads = remedy({
+  id: 'fewer-threads',
+  title: 'no more threads than cores',
+  cost: 'free',
+  risk: 'none',
+  check: ompThreads.check,
+  text: ({ inWorkers, each }: Crowd) =>
+    inWorkers
+      ? 'Each worker should use one thread: cv2.setNumThreads(0), OMP_NUM_THREADS=1. More workers would make it worse.'
+      : `Give each process as many threads as it has CPUs: OMP_NUM_THREADS=${each}. More DataLoader workers would make it worse.`,
+  plain: ({ inWorkers, each }) => ({ lines: [`export OMP_NUM_THREADS=${inWorkers ? 1 : each}`] }),
+  usual: { inWorkers: false, each: 1 },
+});

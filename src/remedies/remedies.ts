@@ -1,0 +1,117 @@
+import { type AnyRemedy, type ArgsOf, REMEDIES, type RemedyId } from './fixes/list.js';
+import type { Framework } from './frameworks/framework.js';
+import { FRAMEWORKS, frameworkNamed, PLAIN_FRAMEWORK } from './frameworks/list.js';
+import { codeOf } from './kit/layout.js';
+import type { Cost, Fix, Remedy, Risk, Spelled } from './kit/remedy.js';
+
+/** A remedy and its arguments, as a finding names it. */
+export interface Use {
+  readonly id: RemedyId;
+  readonly args: unknown;
+}
+
+export function use<Id extends RemedyId>(id: Id, args?: ArgsOf<Id>): Use {
+  return { id, args: args ?? remedyNamed(id).usual };
+}
+
+/** What a finding takes from its remedy. */
+export interface Advice {
+  readonly fix: Fix;
+  readonly cost: Cost | null;
+  readonly risk: Risk;
+}
+
+/** `framework`: the one whose loop trains, as capture or lint names it. */
+export function advise({ id, args }: Use, framework?: string | null): Advice {
+  const { cost, risk, text } = remedyNamed(id);
+  const own = frameworkNamed(framework);
+  const spelled = spell({ id, args }, own);
+  return {
+    fix: {
+      text: spelled.text ?? resolved(text, args),
+      code: codeOf([spelled], own).join('\n'),
+    },
+    cost: resolved(cost, args),
+    risk: resolved(risk, args),
+  };
+}
+
+/** What the description of a rule takes from its remedy. */
+export function about<Id extends RemedyId>(id: Id) {
+  const { fix, cost, risk } = advise(use(id));
+  return { remedy: id, fix, check: remedyNamed(id).check, cost, risk } as const;
+}
+
+/** `Lightning: Trainer(..., benchmark=True).` for every framework with its own setting. Empty if none has one. */
+export function elsewhere(id: RemedyId): string {
+  return FRAMEWORKS.filter((f) => f !== PLAIN_FRAMEWORK && Object.hasOwn(f.spell, id))
+    .map((f) => `${f.name}: ${advise(use(id), f.id).fix.code.replace(/\n */g, ' ')}.`)
+    .join(' ');
+}
+
+/** The change and the reason in one line, for lists of faults: `persistent_workers=True. Keep the workers between epochs.` */
+export function inOneLine(used: Use, framework?: string | null): string {
+  const own = frameworkNamed(framework);
+  const { set = {}, settings = [], lines = [] } = spell(used, own);
+  const { text } = advise(used, framework).fix;
+  const code = lines.filter((line) => !line.startsWith('#'));
+  const inCalls = codeOf([{ set }], own).filter((line) => !line.startsWith('#'));
+  const isShort = code.length <= 1 && settings.length + inCalls.length + code.length > 0;
+  if (!isShort) return text;
+  const short = [...settings, ...inCalls.map(argumentsOf), ...code.map((line) => line.replace(/ +#.*$/, ''))];
+  return `${short.join(', ')}. ${text}`;
+}
+
+/** `DataLoader(..., pin_memory=True)` → `pin_memory=True`. */
+const argumentsOf = (call: string): string =>
+  (/\(\.\.\.,\s*(.*)\)$/s.exec(call)?.[1] ?? call).replace(/\n\s*/g, ' ');
+
+/** Lines to paste for several remedies together. */
+export const pasteLines = (uses: readonly Use[], framework: string): readonly string[] => {
+  const own = frameworkNamed(framework);
+  return codeOf(
+    uses.map((used) => spell(used, own)),
+    own,
+  ).flatMap((block) => block.split('\n'));
+};
+
+function spell({ id, args }: Use, { spell: column }: Framework): Spelled {
+  const own = column[id] as Remedy<string, unknown>['plain'] | undefined;
+  return resolved(own ?? remedyNamed(id).plain, args);
+}
+
+const resolved = <Value>(given: Value | ((args: unknown) => Value), args: unknown): Value =>
+  given instanceof Function ? given(args) : given;
+
+const byId: ReadonlyMap<string, AnyRemedy> = new Map(REMEDIES.map((r) => [r.id, r]));
+/** Arguments are checked where a remedy is named (`use`). */
+const remedyNamed = (id: RemedyId) => byId.get(id) as unknown as Remedy<RemedyId, unknown>;
+
+/** A remedy that `whyslow try` can apply. */
+export interface Triable {
+  readonly id: RemedyId;
+  readonly title: string;
+  readonly risk: Risk;
+  readonly answers: readonly string[];
+  readonly alsoFor: readonly string[];
+  readonly group: string | null;
+  /** `used`: the number that the trial used. */
+  paste(used: number | 'N'): Use;
+}
+
+/** In the order in which `--all` tries them: cheap and harmless ones first. */
+export const TRIALS: readonly Triable[] = REMEDIES.flatMap(({ id }) => {
+  const { title, risk, usual, trial } = remedyNamed(id);
+  if (!trial) return [];
+  return [
+    {
+      id,
+      title,
+      risk: trial.risk ?? resolved(risk, usual),
+      answers: trial.answers,
+      alsoFor: trial.alsoFor ?? [],
+      group: trial.group ?? null,
+      paste: (used) => ({ id, args: trial.args ? trial.args(used) : usual }),
+    },
+  ];
+});

@@ -1,0 +1,14 @@
+import { compareSchema } from '../../src/compare/compare-schema.js';
+import { reportSchema } from '../../src/report/report-schema.js';
+import { jsonSchemaText, typesText } from '../../src/report/schema-text.js';
+import { trySchema } from '../../src/trial/try-schema.js';
+
+/** What `npm run schema` writes, by path. */
+export const schemaFiles = (): Readonly<Record<string, string>> => ({
+  'docs/report.schema.json': jsonSchemaText(reportSchema),
+  'docs/compare.schema.json': jsonSchemaText(compareSchema),
+  'docs/try.schema.json': jsonSchemaText(trySchema),
+  'src/report/report.ts': typesText([reportSchema], 'report-schema.ts'),
+  'src/compare/compare-report.ts': typesText(compareSchema.options, 'compare-schema.ts'),
+  'src/trial/trials.ts': typesText([trySchema], 'try-schema.ts'),
+});
