@@ -17,6 +17,7 @@ import { classifyNames } from './kernels/classify.js';
 import type { KernelKinds } from './kernels/kernel-kind.js';
 import { buildPlan } from './plan/build-plan.js';
 import { markEagerAttention } from './plan/eager-attention.js';
+import { programOf } from './program.js';
 import { accountHostTime, accountParts, accountTime } from './timeline/accounting.js';
 import { gpuUnions } from './timeline/gpu-unions.js';
 import { type GpuWork, orderGpuWork, workBetween } from './timeline/gpu-work.js';
@@ -136,6 +137,7 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
     switches: trace.data.header.switches,
     hasGpuWork: work.length > 0,
     hasHostEvents: tree.length > 0,
+    program: programOf(trace),
     steps: stepFacts(times.source, window, all.steps.length),
     time: totals((c) => perStep(accounting.total[c])),
     timePerStep,

@@ -30,6 +30,7 @@ import type { LoaderQueue } from '../detail/loader-queue.js';
 import type { OperatorTotal } from '../detail/operators.js';
 import type { Pause, Pauses } from '../detail/pauses.js';
 import type { CopyDirection, CopyKind, KernelSource, WorkClass } from '../kernels/kernel-kind.js';
+import type { Program } from '../program.js';
 import type { GpuUnions } from '../timeline/gpu-unions.js';
 import type { OneOffStep } from '../timeline/one-off.js';
 import type { StartUp } from '../timeline/start-up.js';
@@ -151,6 +152,7 @@ export const lightFactsShape: Shape<TraceFacts> = checked(
     switches: list(text),
     hasGpuWork: flag,
     hasHostEvents: flag,
+    program: object<Program>({ torch: flag, serving: nullable(oneOf(['vllm', 'sglang', 'tensorrt'])) }),
     steps: stepsShape,
     time: timeShape,
     timePerStep: list(timeShape),
