@@ -1,5 +1,5 @@
 import { type Ms, ms, type Share, share } from '../base/units.js';
-import { BOTTLENECKS } from '../diagnosis/verdict/bottleneck.js';
+import { BOTTLENECKS } from '../facts/bottleneck.js';
 import { TIME_CLASSES, type TimeClass } from '../facts/time-class.js';
 import type { Report, ReportLine, ReportRank, ReportStep } from '../report/report.js';
 import { toolInfo } from '../report/tool-info.js';
@@ -21,6 +21,9 @@ export function profileOfReport(label: string, content: unknown, setup: Setup = 
       bottleneck: BOTTLENECKS.find((b) => b === verdict.bottleneck) ?? 'unknown',
       cause: textOf(verdict.cause),
       confidence: numberOf(verdict.confidence) ?? 0,
+      label: textOf(verdict.label),
+      headline: textOf(verdict.headline),
+      details: Array.isArray(verdict.details) ? verdict.details.slice(0, MAX_ROWS).map(textOf) : [],
       sentence: textOf(verdict.sentence),
       second: null,
       next: [],

@@ -1,6 +1,6 @@
+import type { Diagnosis } from '../answers/diagnosis.js';
 import { mean } from '../base/statistics.js';
 import { type Ms, ms, ns, toMs } from '../base/units.js';
-import type { Diagnosis } from '../diagnosis/diagnosis.js';
 import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
 import { manifestOf } from '../ingest/input.js';
 import type { Report } from '../report/report.js';

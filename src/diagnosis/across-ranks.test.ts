@@ -5,10 +5,8 @@ import { ns } from '../base/units.js';
 import { type TimeClass, totals } from '../facts/time-class.js';
 import type { Comparison } from '../run/compare.js';
 import type { LateRanks } from '../run/lateness/late-ranks.js';
-import { acrossOf, criticalView, lateComputingOf, withStragglers, withWaiting } from './across-ranks.js';
+import { acrossOf, criticalView, lateComputingOf, withWaiting } from './across-ranks.js';
 import type { RankView } from './ranks/rank-view.js';
-import { type Decision, decide } from './verdict/decide.js';
-import type { RankVerdict } from './verdict/judge.js';
 
 const drawn = drawView(
   steps(
@@ -124,62 +122,6 @@ describe('computing longer than the others', () => {
     expect(lateComputingOf(comparison({ ...three, pace: 0 }))).toBe(0);
     expect(lateComputingOf(comparison({}))).toBe(0);
     expect(lateComputingOf(null)).toBe(0);
-  });
-});
-
-describe('the decision', () => {
-  const SIX = { count: 6, of: 8, ranks: [2, 3, 4, 5, 6, 7] };
-  const decision = (bottleneck: 'comms' | 'gpu'): Decision =>
-    decide(
-      [
-        {
-          view: drawn,
-          verdict: {
-            bottleneck,
-            second: null,
-            confidence: 0.9,
-            shares: {},
-            doubts: [],
-          } as unknown as RankVerdict,
-        },
-      ],
-      null,
-    );
-  /** One group of eight of which two were captured; half of its transfers take 3.1 times as long as the fastest. */
-  const unseen = (slower: number, captured: readonly number[], size: number | null) =>
-    comparison({
-      bandwidth: [{ group: 0, transferMedian: slower * 1e6, transferP10: 1e6 }],
-      matched: { groups: [{ name: 'dp', captured, size }], ranks: [0, 1] },
-    });
-
-  it('says who is late', () => {
-    const said = withStragglers(decision('comms'), comparison({ late: [late('data', 5)] }), SIX);
-    expect(said.addition).toMatch(/^Rank 3/);
-    expect(said.confidence).toBe(0.9);
-  });
-
-  it.each([
-    ['slow transfers make that likely', unseen(3.1, [0, 1], 8), 'waiting-for-unseen-rank', /probably late$/],
-    [
-      'transfers hardly differ',
-      unseen(2.9, [0, 1], 8),
-      'exposed-communication',
-      /^Ranks 2–7 were.*if one of/,
-    ],
-    ['only one rank was recorded', null, 'exposed-communication', /^Ranks 2–7 were.*if one of/],
-  ] as const)('says that a rank which was not recorded may be late: %s', (_, compared, cause, sentence) => {
-    const said = withStragglers(decision('comms'), compared, SIX);
-    expect(said).toMatchObject({ cause, confidence: 0.75, bottleneck: 'comms' });
-    expect(said.addition).toMatch(sentence);
-    expect(said.doubts.map((d) => d.id)).toEqual(['unrecorded-ranks']);
-  });
-
-  it.each([
-    ['all ranks were recorded', decision('comms'), unseen(3.1, [0, 1], 2), null],
-    ['communication is not the bottleneck', decision('gpu'), unseen(3.1, [0, 1], 8), SIX],
-    ['there is only one rank', decision('comms'), null, null],
-  ])('stays as it is when %s', (_, before, compared, unrecorded) => {
-    expect(withStragglers(before, compared, unrecorded)).toBe(before);
   });
 });
 

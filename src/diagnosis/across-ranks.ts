@@ -1,5 +1,6 @@
 import { found } from '../base/check.js';
 import { mean } from '../base/statistics.js';
+import { MAY_BE_HIDDEN } from '../facts/step-facts.js';
 import { lasting } from '../facts/step-time.js';
 import { sumOfClasses, type TimeByClass, totals } from '../facts/time-class.js';
 import { areRegular, atPace } from '../logs/pace.js';
@@ -7,13 +8,9 @@ import type { Comparison } from '../run/compare.js';
 import { mayBeHidden } from '../run/lateness/late-ranks.js';
 import { directed, divideInside } from './ranks/join-log.js';
 import { dividedByLog, type RankView } from './ranks/rank-view.js';
-import { type Unrecorded, unrecordedSentence } from './ranks/unrecorded-ranks.js';
 import type { AcrossRanks } from './run-facts.js';
-import type { Decision } from './verdict/decide.js';
-import { MAY_BE_HIDDEN } from './verdict/doubts.js';
-import { lateSentence } from './words/late-ranks.js';
 
-/** What comparing the ranks adds to the views, to the verdict and to the facts that rules see. */
+/** What comparing the ranks adds to the views and to the facts that rules see. */
 
 export function acrossOf(
   comparison: Comparison | null,
@@ -120,38 +117,4 @@ export function lateComputingOf(comparison: Comparison | null): number {
   const { late = [], pace = 0 } = comparison ?? {};
   const cost = late.filter((l) => l.cause === 'gpu').reduce((sum, l) => sum + l.cost, 0);
   return pace > 0 ? cost / pace : 0;
-}
-
-/** Where ranks were not recorded, exposed communication may be waiting for one of them. Our choice: not above "medium". */
-const MOST_CONFIDENCE = 0.75;
-
-/** Adds a sentence about the worst straggler, or about one that may not have been recorded. */
-export function withStragglers(
-  decision: Decision,
-  comparison: Comparison | null,
-  unrecorded: Unrecorded | null,
-): Decision {
-  const worst = comparison?.late[0];
-  if (worst) return { ...decision, addition: lateSentence(worst) };
-  if (decision.bottleneck !== 'comms' || !unrecorded) return decision;
-  const isLikely = comparison !== null && mayWaitForUncaptured(comparison);
-  const addition = unrecordedSentence(unrecorded, isLikely);
-  return {
-    ...decision,
-    cause: isLikely ? 'waiting-for-unseen-rank' : decision.cause,
-    confidence: Math.min(decision.confidence, MOST_CONFIDENCE),
-    doubts: [...decision.doubts, { id: 'unrecorded-ranks', text: addition }],
-    addition,
-  };
-}
-
-/** A median transfer this many times as long as the fastest tenth suggests waiting rather than transfer. */
-const SLOWER_THAN_BEST = 3;
-
-/** In a group of which some members were not captured, transfers usually take far longer than the fastest ones. */
-function mayWaitForUncaptured({ bandwidth, matched }: Comparison): boolean {
-  return bandwidth.some((b) => {
-    const { size, captured } = matched.groups[b.group]!;
-    return size !== null && captured.length < size && b.transferMedian > SLOWER_THAN_BEST * b.transferP10;
-  });
 }

@@ -1,10 +1,10 @@
 import type { RankCollectives } from '../facts/rank-collectives.js';
 import { type RunClock, runClock } from '../run/collectives/clocks.js';
 import type { Comparison } from '../run/compare.js';
-import type { Diagnosis } from './diagnosis.js';
+import type { Observed } from './observe.js';
 import type { RankView } from './ranks/rank-view.js';
 
-/** The views of a run beside the comparison of just these. */
+/** The views of a run with the comparison of just these. */
 export interface MatchedViews {
   /** Ranks with collectives, in the order of the comparison. */
   readonly meeting: readonly RankView[];
@@ -13,7 +13,7 @@ export interface MatchedViews {
   clockOf(rank: number): RunClock;
 }
 
-export function matchedViews({ views, comparison }: Diagnosis): MatchedViews {
+export function matchedViews({ views, comparison }: Pick<Observed, 'views' | 'comparison'>): MatchedViews {
   const meeting = views.filter((v) => v.facts.collectives !== null);
   // Ranks may have been compared from their logs, although they have traces.
   const isOfViews = ({ matched, waits }: Comparison) =>

@@ -1,4 +1,5 @@
 import type { Ns } from '../base/units.js';
+import type { Bottleneck } from '../facts/bottleneck.js';
 import type { CpuUse, LoaderRecord, ProcessCores } from '../model/manifest.js';
 import type { LateRanks } from '../run/lateness/late-ranks.js';
 import type { GpuState } from '../telemetry/gpu-state.js';
@@ -7,12 +8,11 @@ import type { HostLine } from './ranks/host-lines.js';
 import type { CapturedRank } from './ranks/rank-activity.js';
 import type { RankView } from './ranks/rank-view.js';
 import type { RunEvidence } from './run-evidence.js';
-import type { Verdict } from './verdict/verdict.js';
 
 /** What rules see: every captured rank, and what is known about the run as a whole. */
 export interface RunFacts {
   readonly ranks: readonly RankView[];
-  readonly verdict: Pick<Verdict, 'bottleneck' | 'confidence'> & Partial<Pick<Verdict, 'cause'>>;
+  readonly verdict: { readonly bottleneck: Bottleneck; readonly confidence: number; readonly cause?: string };
   /** What only several ranks together show. Null: a single rank, or ranks that share no collective. */
   readonly across: AcrossRanks | null;
   /** GPU state from telemetry, by rank. Empty without telemetry. */

@@ -1,10 +1,11 @@
+import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
-import type { Worker } from 'node:worker_threads';
-import { describeSystemError, isSystemError } from '../base/input-error.js';
+import { setFlagsFromString } from 'node:v8';
+import { Worker } from 'node:worker_threads';
+import { isSystemError } from '../base/input-error.js';
 import { formatCount } from '../base/units.js';
 import type { FoundFile } from '../sources/discover.js';
 import { shownAddress } from '../sources/remote/address.js';
-import { startThreads } from '../sources/start-thread.js';
 import { mostJobs, mustHaveAddressSpace, WORTH_A_THREAD } from './jobs.js';
 import type { OnBytes } from './read-file.js';
 import { type FileResult, runTask, type Want } from './task.js';
@@ -34,7 +35,6 @@ const IN_FULL = 8;
 /** Logs, telemetry, dumps and manifests, by name. A wrong guess costs only detail. */
 const NO_TRACE =
   /\.(?:jsonl|txt|csv|log|raw|speedscope\.json)(?:\.(?:gz|zst))?$|(?:^|[/\\])(?:(?:ranks[/\\]rank_\d+|run)\.json$|nccl_trace_rank_)/i;
-const TOO_MANY_OPEN = describeSystemError({ code: 'EMFILE' });
 
 type ReadOne = (path: string, want: Want, onBytes: OnBytes) => Promise<FileResult>;
 
@@ -91,12 +91,6 @@ export async function readAll(
     await Promise.all(workers.map((w) => w.close()));
   }
   for (const i of left) await read(i, runTask);
-  // Now that nobody else has files open.
-  for (const i of order) {
-    if (!results[i]!.error?.endsWith(TOO_MANY_OPEN)) continue;
-    done--;
-    await read(i, runTask);
-  }
   return results;
 }
 
@@ -134,9 +128,21 @@ function wantPerFile(files: readonly FoundFile[], want: Want): (path: string) =>
   return (path) => (inFull.has(path) ? want : light);
 }
 
-// The bundle has worker.js next to this module. Tests of the sources run without threads.
-const startWorkers = (count: number): readonly TaskWorker[] =>
-  startThreads(new URL('./worker.js', import.meta.url), count).map((thread) => new TaskWorker(thread));
+/**
+ * Threads that compile on themselves instead of on a helper thread. In Node 20 a helper that is still busy when its thread ends
+ * aborts the process (`NodePlatform::ForIsolate`, seen in one of ten runs). The flag is read when a thread starts, so it is reset
+ * once all are up. The bundle has worker.js next to this module. Tests of the sources run without threads.
+ */
+function startWorkers(count: number): readonly TaskWorker[] {
+  if (count <= 0) return [];
+  setFlagsFromString('--no-concurrent-recompilation');
+  const script = new URL('./worker.js', import.meta.url);
+  const threads = Array.from({ length: count }, () => new Worker(script));
+  void Promise.allSettled(threads.map((thread) => once(thread, 'online'))).then(() =>
+    setFlagsFromString('--concurrent-recompilation'),
+  );
+  return threads.map((thread) => new TaskWorker(thread));
+}
 
 /** A thread that runs one task at a time. */
 class TaskWorker {

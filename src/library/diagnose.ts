@@ -1,4 +1,5 @@
-import { type Diagnosis, diagnoseInputs, type Selection } from '../diagnosis/diagnosis.js';
+import { type Diagnosis, diagnoseInputs } from '../answers/diagnosis.js';
+import type { Selection } from '../diagnosis/observe.js';
 import { withLateRanksInFull } from '../diagnosis/read-again.js';
 import { keepOneFolder } from '../ingest/one-folder.js';
 import { keepOneRun } from '../ingest/one-run.js';

@@ -1,4 +1,4 @@
-import { type Diagnosis, diagnoseInputs } from '../diagnosis/diagnosis.js';
+import { type Diagnosis, diagnoseInputs } from '../answers/diagnosis.js';
 import { type Incoming, readStream } from '../ingest/read-stream.js';
 import { buildPage } from '../page/build-page.js';
 import type { PageData } from '../page/page-data.js';

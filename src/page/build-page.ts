@@ -1,4 +1,4 @@
-import type { Diagnosis } from '../diagnosis/diagnosis.js';
+import type { Diagnosis } from '../answers/diagnosis.js';
 import type { RankView } from '../diagnosis/ranks/rank-view.js';
 import { betweenSteps } from '../facts/step-time.js';
 import { WorkSort } from '../facts/time-class.js';

@@ -1,4 +1,4 @@
-import type { Diagnosis } from '../diagnosis/diagnosis.js';
+import type { Diagnosis } from '../answers/diagnosis.js';
 import type { RankView } from '../diagnosis/ranks/rank-view.js';
 import type { RankFacts } from '../facts/rank-facts.js';
 import {

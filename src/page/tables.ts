@@ -1,6 +1,6 @@
+import type { Diagnosis } from '../answers/diagnosis.js';
 import { groupBy } from '../base/group-by.js';
 import { largest, median } from '../base/statistics.js';
-import type { Diagnosis } from '../diagnosis/diagnosis.js';
 import type { RankView } from '../diagnosis/ranks/rank-view.js';
 import { COLLECTIVE_KINDS, type RankCollectives } from '../facts/rank-collectives.js';
 import type { CollectiveRow, GpuRow, KernelRow, OperatorRow } from './page-data.js';

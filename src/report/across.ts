@@ -1,5 +1,5 @@
+import { lateSentence } from '../answers/kit/late-words.js';
 import { ns, toMs, toUs } from '../base/units.js';
-import { lateSentence } from '../diagnosis/words/late-ranks.js';
 import type { Comparison } from '../run/compare.js';
 import type { ReportCollectives, ReportHeat, ReportRank, ReportStraggler } from './report.js';
 

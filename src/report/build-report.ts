@@ -1,7 +1,7 @@
+import type { Diagnosis } from '../answers/diagnosis.js';
+import { withCause } from '../answers/kit/decide.js';
 import { ns, share, toMs, toUs } from '../base/units.js';
-import type { Diagnosis } from '../diagnosis/diagnosis.js';
 import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
-import { isJobCause } from '../diagnosis/verdict/job-phase.js';
 import { isMeasured } from '../facts/step-time.js';
 import { sharesOfClasses, totals } from '../facts/time-class.js';
 import { manifestOf, type RankInput, type RunInput } from '../ingest/input.js';
@@ -9,19 +9,19 @@ import type { FoundRun } from '../ingest/read-run.js';
 import type { RulesResult } from '../rules/run-rules.js';
 import { clocksOf, collectivesOf, coordinatesOf, heatOf, stragglersOf } from './across.js';
 import { iterationReport, jobOf, partsOf, timeOf } from './job-report.js';
-import { criticalPathOf, whatIfAcross } from './path-report.js';
+import { criticalPathOf, whatIfOf } from './path-report.js';
 import type { Report, ReportInput, ReportRank, ReportRun, ReportStep } from './report.js';
 import { stepTimes } from './step-times.js';
 import { toolInfo } from './tool-info.js';
 
 /** Maps what the diagnosis and the rules found to the names and units of the report. Decides nothing. */
 export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
-  const { inputs, comparison, decisive, verdict } = diagnosis;
+  const { inputs, comparison, decisive } = diagnosis;
   const clocks = clocksOf(comparison);
   const inMesh = coordinatesOf(comparison);
   return {
     schema: 'whyslow/report/1',
-    verdict: { ...verdict, cause: causeOf(diagnosis, rules) },
+    verdict: withCause(diagnosis.verdict, rules.findings),
     job: jobOf(diagnosis.jobView?.job ?? null),
     step: stepOf(decisive),
     time: decisive ? timeOf(decisive) : sharesOfClasses(totals(() => 0)),
@@ -34,7 +34,7 @@ export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
     heat: heatOf(comparison),
     critical_path: criticalPathOf(comparison),
     collectives: collectivesOf(comparison),
-    what_if: whatIfAcross(comparison),
+    what_if: whatIfOf(comparison),
     runs: inputs.runs.map(runOf),
     inputs: [
       ...diagnosis.members.map((m) => inputOf(m, m.rank)),
@@ -44,13 +44,6 @@ export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
     health: diagnosis.health.with(rules.problems),
     tool: toolInfo(),
   };
-}
-
-/** The first finding that addresses the bottleneck is its cause, unless the verdict names one. */
-function causeOf({ verdict }: Diagnosis, { findings }: RulesResult): string {
-  if (isJobCause(verdict.cause)) return verdict.cause;
-  const target = verdict.bottleneck === 'compute' ? 'gpu' : verdict.bottleneck;
-  return findings.find((f) => f.addresses === target)?.id ?? verdict.cause;
 }
 
 const NO_STEP: ReportStep = {

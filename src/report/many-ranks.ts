@@ -1,7 +1,8 @@
 import { groupBy } from '../base/group-by.js';
-import { largest, mean, median } from '../base/statistics.js';
+import { largest, mean } from '../base/statistics.js';
 import { type Ms, ms } from '../base/units.js';
-import { sharesOfClasses, TIME_CLASSES, totals } from '../facts/time-class.js';
+import { sharesOfClasses, totals } from '../facts/time-class.js';
+import { oddRanks } from '../run/odd-ranks.js';
 import type { Report, ReportInput, ReportManyRanks, ReportRank, TimeShares } from './report.js';
 
 /** Up to here a report lists every rank, file and group. */
@@ -17,7 +18,8 @@ const FEW = 16;
 /** The report of a run with many ranks: the odd ranks in full, the others by host and axis. Others stay as they are. */
 export function inBrief(report: Report): Report {
   if (report.ranks.length <= MANY) return report;
-  const odd = oddRanks(report);
+  const shown = report.ranks.map(({ rank, time, step_ms }) => ({ rank, time, step: step_ms }));
+  const odd = oddRanks(shown, namedIn(report), MAX_RANKS);
   const { heat, collectives, inputs } = report;
   const others = heat?.rows.filter((row) => !odd.has(row.rank)) ?? [];
   return {
@@ -44,26 +46,13 @@ export function inBrief(report: Report): Report {
 const isWorthListing = ({ rank, problems }: ReportInput, odd: ReadonlySet<number>) =>
   rank === null || odd.has(rank) || problems.some((p) => p.count > 0);
 
-/** The ranks that something is said about, then those whose time divides least like that of the others. */
-function oddRanks(report: Report): ReadonlySet<number> {
-  const said = [
-    ...report.stragglers.flatMap((s) => s.ranks.slice(0, FEW)),
-    ...report.findings.flatMap((f) => (f.ranks.length <= FEW ? f.ranks : [])),
-    ...(report.critical_path?.by_rank.slice(0, FEW).map((r) => r.rank) ?? []),
-    report.ranks[0]!.rank,
-  ];
-  const usual = TIME_CLASSES.map((name) => median(report.ranks.map((r) => r.time[name])));
-  const usualStep = median(report.ranks.map((r) => r.step_ms ?? Number.NaN));
-  const oddness = ({ time, step_ms }: ReportRank) =>
-    largest(TIME_CLASSES.map((name, c) => Math.abs(time[name] - usual[c]!))) +
-    Math.abs((step_ms ?? usualStep) / usualStep - 1);
-  const byOddness = report.ranks
-    .map((r) => ({ rank: r.rank, oddness: oddness(r) }))
-    .sort((a, b) => b.oddness - a.oddness || a.rank - b.rank);
-  const odd = new Set<number>();
-  for (const rank of [...said, ...byOddness.map((r) => r.rank)]) if (odd.size < MAX_RANKS) odd.add(rank);
-  return odd;
-}
+/** Ranks that the report names. */
+const namedIn = (report: Report): number[] => [
+  ...report.stragglers.flatMap((s) => s.ranks.slice(0, FEW)),
+  ...report.findings.flatMap((f) => (f.ranks.length <= FEW ? f.ranks : [])),
+  ...(report.critical_path?.by_rank.slice(0, FEW).map((r) => r.rank) ?? []),
+  report.ranks[0]!.rank,
+];
 
 /** By host, then by each axis of the mesh: pipeline stages, tensor parallel ranks, … */
 function axesOf({ ranks, heat }: Report): ReportManyRanks['axes'] {

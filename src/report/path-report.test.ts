@@ -3,7 +3,7 @@ import { ns } from '../base/units.js';
 import { totals } from '../facts/time-class.js';
 import type { Comparison } from '../run/compare.js';
 import type { LateRanks } from '../run/lateness/late-ranks.js';
-import { criticalPathOf, whatIfAcross } from './path-report.js';
+import { criticalPathOf, whatIfOf } from './path-report.js';
 
 const LATE = {
   ranks: [2],
@@ -33,55 +33,55 @@ function comparison(more: Record<string, unknown>): Comparison {
 
 describe('what-if', () => {
   it('takes what playing the run without delays saves', () => {
-    const found = whatIfAcross(comparison({ played: played(20, 0, 5), late: [LATE] }))!;
+    const found = whatIfOf(comparison({ played: played(20, 0, 5), late: [LATE] }))!;
     expect(found).toMatchObject({ actual_s: 0.1, ideal_s: 0.08, slowdown: 1.25, m_w: 0.25, m_s: null });
   });
 
   it('falls back on the median rank’s own time and the exposed transfers: 80 and 10 of 100 ms', () => {
-    const found = whatIfAcross(comparison({ late: [LATE] }))!;
+    const found = whatIfOf(comparison({ late: [LATE] }))!;
     expect(found).toMatchObject({ actual_s: 0.1, ideal_s: 0.09, m_w: 0.5, cases: [] });
   });
 
   it('of exposed communication counts what holds the host, too', () => {
     const time = totals((c) => ns(c === 'comms_transfer' ? 6e6 : c === 'idle_comms' ? 4e6 : 0));
-    expect(whatIfAcross(comparison({ critical: { time } }))!.ideal_s).toBe(0.09);
+    expect(whatIfOf(comparison({ critical: { time } }))!.ideal_s).toBe(0.09);
   });
 
   it('takes off what recorded steps are longer by than the others: 10 of 100 ms', () => {
     const sampled = { pace: 90e6, played: played(20, 0, 15), late: [LATE] };
-    const found = whatIfAcross(comparison(sampled))!;
+    const found = whatIfOf(comparison(sampled))!;
     expect(found).toMatchObject({ actual_s: 0.09, ideal_s: 0.08, m_w: 0.5 });
     const rotating = { ...LATE, ranks: [], pattern: 'rotating' };
-    const { cases } = whatIfAcross(comparison({ ...sampled, late: [rotating] }))!;
+    const { cases } = whatIfOf(comparison({ ...sampled, late: [rotating] }))!;
     expect(cases.map((c) => c.saving_ms)).toEqual([10]);
   });
 
   it('adds up costs where nobody is named', () => {
     const rotating = { ...LATE, ranks: [], pattern: 'rotating' };
-    expect(whatIfAcross(comparison({ played: played(20, 0, 1), late: [rotating] }))!.m_w).toBe(0.25);
+    expect(whatIfOf(comparison({ played: played(20, 0, 1), late: [rotating] }))!.m_w).toBe(0.25);
   });
 
   it('names the late ranks', () => {
-    const { cases } = whatIfAcross(comparison({ played: played(20), late: [LATE] }))!;
+    const { cases } = whatIfOf(comparison({ played: played(20), late: [LATE] }))!;
     expect(cases[0]!.text).toContain('rank 2');
     expect(cases[0]!.text).not.toContain('imbalance');
   });
 
   it('never leaves less than a hundredth of the step', () => {
-    expect(whatIfAcross(comparison({ played: played(120) }))!.ideal_s).toBeCloseTo(0.001, 9);
+    expect(whatIfOf(comparison({ played: played(120) }))!.ideal_s).toBeCloseTo(0.001, 9);
   });
 
   it('has no share to explain where less than a thousandth is lost', () => {
-    const of = (ms: number) => whatIfAcross(comparison({ played: played(ms), late: [LATE] }))!.m_w;
+    const of = (ms: number) => whatIfOf(comparison({ played: played(ms), late: [LATE] }))!.m_w;
     expect(of(0.11)).toBe(1);
     expect(of(0.09)).toBeNull();
   });
 
   it('names savings of a hundredth of the step and more', () => {
     const savings = (cost: number, overlap: number) =>
-      whatIfAcross(
-        comparison({ played: played(20, overlap), late: [{ ...LATE, cost: cost * 1e6 }] }),
-      )!.cases.map((c) => [c.ranks, c.saving_ms]);
+      whatIfOf(comparison({ played: played(20, overlap), late: [{ ...LATE, cost: cost * 1e6 }] }))!.cases.map(
+        (c) => [c.ranks, c.saving_ms],
+      );
     expect(savings(1.1, 1.1)).toEqual([
       [[2], 1.1],
       [[], 1.1],
@@ -91,14 +91,14 @@ describe('what-if', () => {
 
   it('charges an imbalance that moves about with all that is lost', () => {
     const rotating = { ...LATE, ranks: [], pattern: 'rotating' };
-    const { cases } = whatIfAcross(comparison({ played: played(7), late: [rotating] }))!;
+    const { cases } = whatIfOf(comparison({ played: played(7), late: [rotating] }))!;
     expect(cases.map((c) => [c.text, c.saving_ms])).toEqual([[expect.stringContaining('imbalance'), 7]]);
   });
 
   it('is nothing without steps in common or a critical path', () => {
-    expect(whatIfAcross(null)).toBeNull();
-    expect(whatIfAcross(comparison({ table: null }))).toBeNull();
-    expect(whatIfAcross(comparison({ critical: null }))).toBeNull();
+    expect(whatIfOf(null)).toBeNull();
+    expect(whatIfOf(comparison({ table: null }))).toBeNull();
+    expect(whatIfOf(comparison({ critical: null }))).toBeNull();
   });
 });
 

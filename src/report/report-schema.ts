@@ -15,7 +15,10 @@ const verdict = z.strictObject({
   bottleneck,
   cause: z.string().describe('short id of what causes it, e.g. num-workers-zero'),
   confidence,
-  sentence: z.string().describe('the answer for a person'),
+  label: z.string().describe('the answer in a word or two, e.g. Data-bound, Probably data-bound, Unknown'),
+  headline: z.string().describe('what it rests on: one clause, with its figures'),
+  details: z.array(z.string()).describe('further sentences, without their full stop'),
+  sentence: z.string().describe('label, headline and details, joined'),
   second: bottleneck.nullable().describe('a close runner-up; null where the first stands alone'),
   next: z.array(z.string()).describe('what to do next: when the evidence does not decide, what to capture'),
 });
@@ -318,6 +321,6 @@ nameTypes({
   ReportLine: hostLine,
   ReportRun: run,
 });
-nameTypes({ Verdict: verdict }, 'diagnosis/verdict/verdict');
-nameTypes({ Pattern: pattern, Cause: cause }, 'run/lateness/late-ranks');
+nameTypes({ Verdict: verdict }, 'answers/kit/claim');
+nameTypes({ Pattern: pattern, LateCause: cause }, 'run/lateness/late-ranks');
 nameTypes({ TimeClass: timeClass }, 'facts/time-class');

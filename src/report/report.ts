@@ -1,12 +1,12 @@
 /** Written by `npm run schema` from report-schema.ts: change that file. */
 
+import type { Verdict } from '../answers/kit/claim.js';
 import type { Health } from '../base/check.js';
 import type { Problem } from '../base/problem.js';
 import type { Ms, Seconds, Share, Us } from '../base/units.js';
-import type { Verdict } from '../diagnosis/verdict/verdict.js';
 import type { TimeClass } from '../facts/time-class.js';
 import type { Finding } from '../rules/kit/finding.js';
-import type { Cause, Pattern } from '../run/lateness/late-ranks.js';
+import type { LateCause, Pattern } from '../run/lateness/late-ranks.js';
 
 /** What `whyslow diagnose --json` prints */
 export interface Report {
@@ -154,7 +154,7 @@ export interface ReportManyRanks {
 export interface ReportStraggler {
   /** empty for a rotating imbalance */ readonly ranks: readonly number[];
   readonly pattern: Pattern;
-  readonly cause: Cause;
+  readonly cause: LateCause;
   /** milliseconds per step that the others wait */ readonly cost_ms: Ms;
   /** the most that it may cost, where a log cannot tell how much of the delay is hidden; else null */
   readonly cost_high_ms: Ms | null;

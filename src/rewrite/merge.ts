@@ -1,6 +1,6 @@
+import type { Diagnosis } from '../answers/diagnosis.js';
 import { InputError } from '../base/input-error.js';
 import { type Problem, ProblemLog } from '../base/problem.js';
-import type { Diagnosis } from '../diagnosis/diagnosis.js';
 import { matchedViews } from '../diagnosis/matched-views.js';
 import type { StepRange } from '../facts/step-facts.js';
 import type { ProgressSink } from '../ingest/pool.js';

@@ -2,13 +2,41 @@ import { InputError } from '../base/input-error.js';
 import type { ProblemLog } from '../base/problem.js';
 import type { StepRange } from '../facts/step-facts.js';
 import type { Trace } from '../model/trace.js';
+import type { TraceData } from '../model/trace-data.js';
 import type { StepTime } from '../traces/timeline/step-times.js';
 import { stepTimesOf } from '../traces/whole-timeline.js';
 import { TraceTimes } from './event-text.js';
 import type { KeptPart } from './keep-events.js';
-import { type Origin, originOf } from './origin.js';
 import { findOverlaps, type Overlaps } from './overlaps.js';
 import { TraceIndex } from './trace-index.js';
+
+/** Where the times of a rewritten trace count from. */
+export interface Origin {
+  /** ns since 1970, for the field that Kineto has for this. */
+  readonly baseTimeNanoseconds: bigint;
+  /** ns from there to the base of the trace. */
+  readonly toBase: number;
+}
+
+const DAY_NS = 86_400_000_000_000n;
+const SECOND_NS = 1_000_000_000n;
+
+/**
+ * Perfetto reads times as doubles, which hold µs since 1970 to 0.25 µs: calls that nest seem to overlap then. Such times count from
+ * a second of the day before instead, as in traces of newer versions of torch. Null: a double holds the times as they are.
+ */
+function originOf({ baseNs, ts, header }: TraceData): Origin | null {
+  if (baseNs <= BigInt(Number.MAX_SAFE_INTEGER)) return null;
+  const rest = Number(baseNs % 1000n);
+  // Whole µs are read as integers.
+  if (!ts.some((time) => (time + rest) % 1000 !== 0 && !Number.isNaN(time))) return null;
+  // Some events may be before the base.
+  const shift = ((baseNs - DAY_NS) / SECOND_NS) * SECOND_NS;
+  return {
+    baseTimeNanoseconds: shift + BigInt(header.baseTimeNanoseconds ?? '0'),
+    toBase: Number(baseNs - shift),
+  };
+}
 
 /** Formats of the PyTorch profiler. What is no JSON is written from the columns. */
 const REWRITABLE = ['kineto', 'perfetto'] as const;

@@ -1,7 +1,7 @@
+import type { Diagnosis } from '../answers/diagnosis.js';
 import { groupBy } from '../base/group-by.js';
 import { ProblemLog } from '../base/problem.js';
 import { namedRanks } from '../base/rank-ranges.js';
-import type { Diagnosis } from '../diagnosis/diagnosis.js';
 import { type MatchedViews, matchedViews } from '../diagnosis/matched-views.js';
 import { isTraceInput } from '../ingest/input.js';
 import type { ProgressSink } from '../ingest/pool.js';

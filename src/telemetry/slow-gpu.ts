@@ -23,6 +23,8 @@ export const LEAST_SAMPLES = 3;
 export const LEAST_LIMITED = 0.05;
 /** A busy GPU with less of its maximal clock is held down. The zoo's H200 at its power limit: 0.91 or more. */
 export const FAR_BELOW_MAXIMUM = 0.85;
+/** A clock below this share of the other GPUs' is low: GPUs of one model under one power limit differ by a few percent. */
+export const BELOW_OTHERS = 0.9;
 /** A busy GPU that draws less of its power limit does little. The zoo's loops that are always busy: 0.6 or more. */
 export const STARVED = 0.4;
 /** A GPU that draws this much more power than the others works while they wait. Under a power limit that costs clock. */

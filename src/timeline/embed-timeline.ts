@@ -1,4 +1,4 @@
-import type { Diagnosis } from '../diagnosis/diagnosis.js';
+import type { Diagnosis } from '../answers/diagnosis.js';
 import type { BoundedDrawing } from '../drawing/bounded.js';
 import { collectiveTrack, withWaits } from '../drawing/collectives.js';
 import type { EmbeddedRank, EmbeddedTimeline, EmbeddedTrack } from '../drawing/embedded.js';

@@ -1,5 +1,5 @@
+import type { Diagnosis } from '../answers/diagnosis.js';
 import { namedRanks } from '../base/rank-ranges.js';
-import type { Diagnosis } from '../diagnosis/diagnosis.js';
 import type { WaitedCollectives } from '../drawing/collectives.js';
 import type { DrawnSteps } from '../drawing/draw-trace.js';
 import type { Counter } from '../drawing/memory-counters.js';

@@ -1,5 +1,5 @@
+import type { Diagnosis } from '../answers/diagnosis.js';
 import { InputError } from '../base/input-error.js';
-import type { Diagnosis } from '../diagnosis/diagnosis.js';
 import type { TraceDrawing } from '../drawing/draw-trace.js';
 import type { Arrows, PathPiece, SearchHit, TimelineSource } from '../drawing/timeline.js';
 import { type TraceRank, traceRank } from '../drawing/trace-rank.js';

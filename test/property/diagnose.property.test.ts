@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { judge } from '../../src/answers/steps/judge.js';
 import { UNKNOWN_JOB } from '../../src/diagnosis/job-words.js';
 import { viewTrace } from '../../src/diagnosis/ranks/rank-view.js';
 import { NO_EVIDENCE } from '../../src/diagnosis/run-evidence.js';
-import { judge } from '../../src/diagnosis/verdict/judge.js';
 import { Trace } from '../../src/model/trace.js';
 import { RULES } from '../../src/rules/rules.js';
 import { runRules } from '../../src/rules/run-rules.js';

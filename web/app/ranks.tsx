@@ -18,8 +18,7 @@ export function Ranks({ page, navigator }: { page: PageData; navigator: Navigato
   if (!rankSteps) return null;
   const single = rankSteps.ranks.length === 1;
   if (single && rankSteps.steps.length < ENOUGH_STEPS) return null;
-  // The verdict has the sentence about the worst straggler already.
-  const others = report.stragglers.filter((s) => !report.verdict.sentence.includes(s.sentence));
+  const others = report.stragglers.filter((s) => !report.verdict.details.includes(s.sentence));
   const late = new Set(report.stragglers.flatMap((s) => s.ranks));
   return (
     <section aria-labelledby="ranks-title" id="ranks">

@@ -6,14 +6,13 @@ import { CLASS_NAMES, gain, type StepPart, stepParts, stepSource } from '../../s
 import { Prose } from './prose.js';
 import { showSection } from './show-section.js';
 import { type Part, StepBar, StepLegend } from './step-bar.js';
-import { addressesTime, COST_WORDS, confidenceWord, sentenceCase, splitSentence } from './words.js';
+import { addressesTime, COST_WORDS, confidenceWord, sentenceCase } from './words.js';
 
 /** Why it is slow, in one sentence and one bar. */
 export function Verdict({ page }: { page: PageData }) {
   const { report, title } = page;
   const { verdict, runs } = report;
-  const { label, headline, rest } = splitSentence(verdict.sentence);
-  const isAboutLateRanks = (text: string) => report.stragglers.some((s) => s.sentence.startsWith(text));
+  const isAboutLateRanks = (text: string) => report.stragglers.some((s) => s.sentence === text);
   const command = runs.find((r) => r.analyzed)?.command ?? null;
   return (
     <header class="verdict">
@@ -21,9 +20,9 @@ export function Verdict({ page }: { page: PageData }) {
         <b>whyslow</b>
         <span>{title ?? command ?? commonFolder(report.inputs.map((i) => i.path))}</span>
       </p>
-      {label && <p class={`label ${verdict.bottleneck}`}>{label}</p>}
-      <h1>{headline}</h1>
-      {rest.map((sentence) => (
+      <p class={`label ${verdict.bottleneck}`}>{verdict.label}</p>
+      <h1>{sentenceCase(verdict.headline)}</h1>
+      {verdict.details.map((sentence) => (
         <p key={sentence} class={isAboutLateRanks(sentence) ? 'lead late' : 'lead'}>
           {sentence}
         </p>

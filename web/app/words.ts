@@ -80,21 +80,4 @@ export const LEVER_NAMES: Readonly<Record<Lever, string>> = {
 export const confidenceWord = (confidence: number): 'high' | 'medium' | 'low' =>
   confidence >= 0.8 ? 'high' : confidence >= 0.5 ? 'medium' : 'low';
 
-/**
- * The label of the verdict, its headline, and the sentences that follow. `Data-bound: the GPU …; computing … . Rank 2 is …`
- * has all three.
- */
-export function splitSentence(sentence: string): {
-  readonly label: string | null;
-  readonly headline: string;
-  readonly rest: readonly string[];
-} {
-  const [, label = null, text = sentence] =
-    /^([A-Z][\w-]{1,30}-bound(?:, [^:]{1,60})?|Unknown): (.+)$/s.exec(sentence) ?? [];
-  const [headline = '', ...rest] = text
-    .split(/(?:[.!?;] )(?=[A-Z])|; /)
-    .map((part) => sentenceCase(part.replace(/\.$/, '')));
-  return { label, headline, rest };
-}
-
 export const addressesTime = ({ addresses }: Finding): boolean => addresses !== null;

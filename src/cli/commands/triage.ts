@@ -43,7 +43,7 @@ export function registerTriage(program: Command, context: CommandContext): void 
 }
 
 async function runTriage(options: TriageFlags, context: CommandContext): Promise<void> {
-  const { triage } = await import('../../triage/triage.js');
+  const { triage } = await import('../../report/triage-report.js');
   const seen = options.replay === undefined ? await watch(options, context) : await replay(options.replay);
   const report = triage(seen.recording, seen.stacks, seen.notes, options.replay === undefined);
   if (options.json) context.stdout.writeJson(renderJson(report));
@@ -62,7 +62,7 @@ async function watch(options: TriageFlags, context: CommandContext): Promise<Wat
     throw new InputError('triage reads /proc and needs Linux. --replay judges samples from another machine');
   const [{ watchJob }, { liveLine }, { trainersIn }] = await Promise.all([
     import('../../machine/watch-job.js'),
-    import('../../triage/live-line.js'),
+    import('../../answers/live/live-line.js'),
     import('../../triage/stacks/trainers.js'),
   ]);
   const status = new StatusLine(context.stderr);

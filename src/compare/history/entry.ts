@@ -26,7 +26,14 @@ export function lineOf(
   const { step, time: shares, verdict: found, findings, ranks } = profile.report;
   const report = {
     schema: 'whyslow/report/1',
-    verdict: { bottleneck: found.bottleneck, cause: found.cause, sentence: found.sentence },
+    verdict: {
+      bottleneck: found.bottleneck,
+      cause: found.cause,
+      label: found.label,
+      headline: found.headline,
+      details: found.details,
+      sentence: found.sentence,
+    },
     step: { ...step, times_ms: grouped(stepsOfRun(profile)) },
     time: shares,
     findings: findings.map(({ id, rule, title, speedup, saving_ms }) => ({

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { decide } from '../../answers/kit/decide.js';
+import { hangAnswer } from '../../answers/run/hang.js';
 import type { StackFrame, StackProfile } from '../../model/stack-profile.js';
-import { hangVerdict } from './hang-verdict.js';
 import { processStacks, type RankProfile } from './process-stacks.js';
 import { stateOf } from './stack-state.js';
 
@@ -39,7 +40,10 @@ const samples = (...stacks: StackProfile['threads'][number]['stacks']): RankProf
     threads: [{ name: '', isMain: true, isActive: null, stacks }],
   },
 });
-const judge = (...profiles: RankProfile[]) => hangVerdict({ stuck: [], stacks: processStacks(profiles) });
+function judge(...profiles: RankProfile[]) {
+  const seen = { evidence: { stuck: [], stacks: processStacks(profiles) }, job: { processes: new Map() } };
+  return hangAnswer(seen) && decide(seen, [hangAnswer]).verdict;
+}
 
 describe('what a stack shows', () => {
   it.each([

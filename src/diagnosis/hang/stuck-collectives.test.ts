@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import type { Claim } from '../../answers/kit/claim.js';
+import { whoIsMissing } from '../../answers/kit/hang-words.js';
+import { hangAnswer } from '../../answers/run/hang.js';
 import { share } from '../../base/units.js';
 import type { DumpedCollective } from '../../model/flight-dump.js';
-import { hangVerdict } from './hang-verdict.js';
-import { whoIsMissing } from './hang-words.js';
-import { type RankDump, stuckCollectives } from './stuck-collectives.js';
+import type { ProcessStacks } from './process-stacks.js';
+import { type RankDump, type StuckCollective, stuckCollectives } from './stuck-collectives.js';
 
 const entry = (sequence: number, more: Partial<DumpedCollective> = {}): DumpedCollective => ({
   group: '0',
@@ -32,6 +34,8 @@ const rank = (
 });
 const waiting = (sequence: number, more: Partial<DumpedCollective> = {}) =>
   entry(sequence, { isDone: false, ...more });
+const answer = (stuck: readonly StuckCollective[], stacks: readonly ProcessStacks[] = []): Claim | null =>
+  hangAnswer({ evidence: { stuck, stacks }, job: { processes: new Map() } });
 const words = (...dumps: RankDump[]) => stuckCollectives(dumps).map(whoIsMissing);
 
 describe('who is missing', () => {
@@ -41,7 +45,7 @@ describe('who is missing', () => {
       'rank 2 has not entered all_reduce #4 of default_pg, where ranks 0–1 wait',
     ]);
     expect(stuckCollectives(dumps)[0]!.missing[0]!.last!.sequence).toBe(3);
-    expect(hangVerdict({ stuck: stuckCollectives(dumps), stacks: [] })).toMatchObject({
+    expect(answer(stuckCollectives(dumps))).toMatchObject({
       bottleneck: 'comms',
       confidence: 0.9,
     });
@@ -54,9 +58,9 @@ describe('who is missing', () => {
     const stacks = [
       { rank: 2, pid: 7, kind: 'dump', states, samples: 1, isActive: false, hasMoved: null, workers: [] },
     ] as const;
-    const verdict = hangVerdict({ stuck, stacks });
+    const verdict = answer(stuck, stacks);
     expect(verdict).toMatchObject({ bottleneck: 'data', confidence: 0.9 });
-    expect(verdict!.sentence).toMatch(
+    expect(verdict!.words.headline).toMatch(
       /rank 0 waits; rank 2 waits for a DataLoader worker \(train\.py:9 in load\)$/,
     );
   });
@@ -76,7 +80,7 @@ describe('who is missing', () => {
     expect(words(...all)).toEqual([
       'all of ranks 0–1 have entered all_reduce #2 of default_pg, and none has finished',
     ]);
-    expect(hangVerdict({ stuck: stuckCollectives(all), stacks: [] })).toBeNull();
+    expect(answer(stuckCollectives(all))).toBeNull();
     expect(words(rank(0, 3), rank(1, 2))).toEqual([]);
   });
 

@@ -1,7 +1,9 @@
 import { ProblemLog } from '../../base/problem.js';
+import type { DeviceInfo, TraceHeader } from '../../model/trace-data.js';
 import type { ReaderOptions, StreamReader, TraceRead } from '../common/reader.js';
 import { TraceBuilder } from '../common/trace-rows/builder.js';
 import { EventRow } from '../common/trace-rows/event-row.js';
+import { parseHeader } from '../common/trace-rows/header.js';
 import { noteTables } from '../common/trace-rows/note-tables.js';
 import { AnnotationReader } from './annotations.js';
 import { ArgumentKeys } from './argument-keys.js';
@@ -10,7 +12,6 @@ import { type CopyTokens, copyTokens, tellCopies } from './copy-directions.js';
 import { EventArguments } from './event-arguments.js';
 import { newPerfettoFaults } from './faults.js';
 import { DEFAULTS, PACKET, STATE_CLEARED } from './fields.js';
-import { headerOf } from './header.js';
 import { Interned, InternedReader } from './interned.js';
 import { PacketStream } from './packet-stream.js';
 import { RenderStageReader } from './render-stages.js';
@@ -229,3 +230,25 @@ export class PerfettoReader implements StreamReader<TraceRead> {
 }
 /** The largest value of the column means that another table has it. */
 const NARROW = 0xffffffff;
+
+/** What is known of the trace as a whole. `arch`: `sm_90`, of the GPUs with these numbers. */
+function headerOf(gpus: ReadonlySet<number>, arch: string, problems: ProblemLog): TraceHeader {
+  // The exporter writes no header. Times count from 1970.
+  return { ...parseHeader(new Map(), problems), devices: devicesOf(gpus, arch) };
+}
+
+/** The exporter writes no names of GPUs, only what they can compute, and that not in all versions. */
+function devicesOf(gpus: ReadonlySet<number>, arch: string): readonly DeviceInfo[] {
+  const [, major, minor] = /^sm_(\d{1,2})(\d)$/.exec(arch) ?? [];
+  return [...gpus]
+    .sort((a, b) => a - b)
+    .map((id) => ({
+      id,
+      name: major === undefined ? 'unknown GPU' : `unknown GPU (${arch})`,
+      totalMemory: null,
+      computeMajor: major === undefined ? null : Number(major),
+      computeMinor: minor === undefined ? null : Number(minor),
+      multiprocessors: null,
+      warpSize: null,
+    }));
+}

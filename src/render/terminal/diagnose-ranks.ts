@@ -15,8 +15,7 @@ const MAX_HOST_WIDTH = 24;
 /** How the ranks compare and which of them are late. Empty for a single rank. */
 export function rankSection(report: Report, page: Page, all: boolean): string[] {
   if (report.ranks.length < 2) return [];
-  // The verdict already has the sentence about the worst straggler.
-  const others = report.stragglers.filter((s) => !report.verdict.sentence.includes(s.sentence));
+  const others = report.stragglers.filter((s) => !report.verdict.details.includes(s.sentence));
   const shown = all ? report.ranks : mostRelevant(report);
   const more = rankCount(report) - shown.length;
   return [

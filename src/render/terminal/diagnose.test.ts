@@ -18,9 +18,12 @@ const tooWide = (text: string, width = 80) => text.split('\n').filter((l) => dis
 const UNKNOWN = sampleReport({
   verdict: {
     bottleneck: 'unknown',
-    cause: 'no-steps',
+    cause: 'no-evidence',
     confidence: 0.2,
-    sentence: 'No verdict: the trace has no step marks and its GPU work is one long kernel',
+    label: 'Unknown',
+    headline: 'the trace has no step marks and its GPU work is one long kernel',
+    details: [],
+    sentence: 'Unknown: the trace has no step marks and its GPU work is one long kernel',
     second: null,
     next: [
       'a trace with profiler.step() called once an iteration, three iterations long, after a warm-up',
@@ -35,7 +38,7 @@ const UNKNOWN = sampleReport({
 const MANY_RANKS = sampleReport({
   verdict: {
     ...sampleReport().verdict,
-    sentence: 'Data-bound: rank 35 loads its batches late, and the others wait for it in every all_reduce',
+    headline: 'rank 35 loads its batches late, and the others wait for it in every all_reduce',
     confidence: 0.6,
     second: 'host',
   },
@@ -88,7 +91,13 @@ const MANY_RANKS = sampleReport({
 
 const EVIL = 'kernel\x1b[2J\x1b]0;owned\x07\r\n\u202egnp.exe\u2066漢字🚀';
 const HOSTILE = sampleReport({
-  verdict: { ...sampleReport().verdict, sentence: `Host-bound in ${EVIL.repeat(9)}`, next: [EVIL] },
+  verdict: {
+    ...sampleReport().verdict,
+    label: EVIL,
+    headline: EVIL.repeat(9),
+    details: [EVIL],
+    next: [EVIL],
+  },
   findings: [
     sampleFinding({
       title: EVIL.repeat(7),
@@ -165,7 +174,7 @@ describe('renderDiagnose', () => {
 
   it('says why there is no verdict and what to capture', () => {
     expect(plain(UNKNOWN)).toMatchInlineSnapshot(`
-      "No verdict: the trace has no step marks and its GPU work is one long kernel
+      "Unknown: the trace has no step marks and its GPU work is one long kernel
         confidence low
         of 60.0 s: 75% training steps · 25% start-up
         no complete step was recorded
@@ -325,8 +334,8 @@ describe('renderDiagnose', () => {
   it('says that the parts of the step lie along the critical path, and keeps a number and its unit together', () => {
     const text = shownAlong(sampleReport());
     expect(text.replace(/\s+/g, ' ')).toContain('along the critical path of 2 ranks');
-    const sentence = `${'x '.repeat(39)}95% of it`;
-    const verdict = { ...sampleReport().verdict, sentence };
+    const headline = `${'x '.repeat(33)}95% of it`;
+    const verdict = { ...sampleReport().verdict, headline };
     expect(plain(sampleReport({ verdict }))).toContain('x\n95% of it');
   });
 });

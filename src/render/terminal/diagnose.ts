@@ -40,13 +40,19 @@ export function renderDiagnose(report: Report, { color, columns, all = false }: 
   return `${texts.join('\n\n')}\n`;
 }
 
-function verdict({ verdict: { confidence, sentence, second } }: Report, page: Page): string[] {
+function verdict(
+  { verdict: { confidence, label, headline, details, second } }: Report,
+  page: Page,
+): string[] {
   const { c } = page;
   const [word, paint] =
     confidence >= 0.8 ? ['high', c.green] : confidence >= 0.5 ? ['medium', c.yellow] : ['low', c.red];
-  const answer = paragraph(sentence, page, '');
-  const lines = bothEnds(answer, `confidence ${word}`, page, '  ', { left: c.bold, right: paint });
-  return second === null ? lines : [...lines, ...paragraph(`close second: ${second}`, page, '  ')];
+  const answer = paragraph(`${label}: ${headline}`, page, '');
+  return [
+    ...bothEnds(answer, `confidence ${word}`, page, '  ', { left: c.bold, right: paint }),
+    ...details.flatMap((text) => paragraph(text, page, '  ', c.bold)),
+    ...(second === null ? [] : paragraph(`close second: ${second}`, page, '  ')),
+  ];
 }
 
 function job(report: Report, page: Page): string[] {

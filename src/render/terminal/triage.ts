@@ -1,6 +1,6 @@
 import { printable } from '../../base/printable.js';
 import { formatCount } from '../../base/units.js';
-import type { TriageReport } from '../../triage/triage.js';
+import type { TriageReport } from '../../report/triage-report.js';
 import { bothEnds, hanging, pageFor, paragraph } from './page.js';
 
 interface TriagePage {
@@ -12,17 +12,19 @@ interface TriagePage {
 export function renderTriage(report: TriageReport, { color, columns }: TriagePage): string {
   const page = pageFor(color, columns);
   const { c } = page;
-  const { bottleneck, confidence, sentence } = report.verdict;
+  const { bottleneck, confidence, label, headline, details } = report.verdict;
+  const answer = `${label}: ${headline}`;
   const [word, paint] =
     confidence >= 0.8 ? ['high', c.green] : confidence >= 0.5 ? ['medium', c.yellow] : ['low', c.red];
   const lines = [
-    // Of what is not decided there is nothing to be sure of.
+    // Without a decision there is nothing to be sure of.
     ...(bottleneck === 'unknown'
-      ? paragraph(sentence, page, '', c.bold)
-      : bothEnds(paragraph(sentence, page, ''), `confidence ${word}`, page, '  ', {
+      ? paragraph(answer, page, '', c.bold)
+      : bothEnds(paragraph(answer, page, ''), `confidence ${word}`, page, '  ', {
           left: c.bold,
           right: paint,
         })),
+    ...details.flatMap((text) => paragraph(text, page, '  ', c.bold)),
     ...report.evidence.flatMap((text) => hanging('  - ', text, page)),
     '',
     ...paragraph(report.advice, page, '  '),

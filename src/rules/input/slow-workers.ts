@@ -1,7 +1,7 @@
+import { emptyingQueue } from '../../answers/steps/prefetch-queue.js';
 import { bytes, formatBytes, formatCount, formatMs, formatWholePercent, share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { CapturedLoader, CapturedRank, RunFacts } from '../../diagnosis/run-facts.js';
-import { emptyingQueue } from '../../diagnosis/verdict/prefetch-queue.js';
 import { fasterWorkersInShort } from '../../remedies/fixes/faster-workers.js';
 import { about, type Use, use } from '../../remedies/remedies.js';
 import { dropInputWaits } from '../../replay/edits.js';

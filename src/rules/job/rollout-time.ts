@@ -1,5 +1,5 @@
 import { formatMs, formatWholePercent, ns, share } from '../../base/units.js';
-import { jobCause } from '../../diagnosis/verdict/job-phase.js';
+import { jobCause } from '../../facts/causes.js';
 import { about, use } from '../../remedies/remedies.js';
 import { timeEvidence } from '../kit/evidence.js';
 import { coresOf } from '../kit/loader.js';

@@ -9,7 +9,7 @@ import {
   toMs,
 } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
-import { jobCause } from '../../diagnosis/verdict/job-phase.js';
+import { jobCause } from '../../facts/causes.js';
 import { outsidePerStep, recurring } from '../../facts/job-time.js';
 import { timeEvidence } from './evidence.js';
 import type { Evidence } from './finding.js';

@@ -1,9 +1,9 @@
+import { describeRanks, whatLateRanksDo } from '../../answers/kit/late-words.js';
 import { formatCount, formatMs, ns } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { AcrossRanks } from '../../diagnosis/run-facts.js';
-import type { Bottleneck } from '../../diagnosis/verdict/bottleneck.js';
-import { describeRanks, whatLateRanksDo } from '../../diagnosis/words/late-ranks.js';
-import type { Cause, LateRanks } from '../../run/lateness/late-ranks.js';
+import type { Bottleneck } from '../../facts/bottleneck.js';
+import type { LateCause, LateRanks } from '../../run/lateness/late-ranks.js';
 import { timeEvidence } from './evidence.js';
 import type { Evidence } from './finding.js';
 import { type Price, silent } from './rule.js';
@@ -19,7 +19,7 @@ export const noneLate = ({ steps }: AcrossRanks) =>
     steps < ENOUGH_TO_COMPARE ? `no rank stands out in ${formatCount(steps, 'step')}` : 'no rank stands out',
   );
 
-export const ADDRESSES: Readonly<Record<Cause, Bottleneck>> = {
+export const ADDRESSES: Readonly<Record<LateCause, Bottleneck>> = {
   data: 'data',
   gpu: 'gpu',
   compile: 'host',

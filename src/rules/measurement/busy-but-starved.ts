@@ -3,11 +3,11 @@ import { formatWhole, share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
 import { about } from '../../remedies/remedies.js';
-import { boardPower } from '../../telemetry/busy-gpu.js';
+import { boardPower, isHeldDown, throttleOf } from '../../telemetry/busy-gpu.js';
 import type { GpuState } from '../../telemetry/gpu-state.js';
-import { STARVED as STARVED_POWER } from '../../telemetry/slow-gpu.js';
+import { clockLimitOf, STARVED as STARVED_POWER } from '../../telemetry/slow-gpu.js';
 import { evidence } from '../kit/evidence.js';
-import { busyGpuOf, busyWords, HEALTHY, otherGpus, throttleOf } from '../kit/gpu-states.js';
+import { busyGpuOf, busyWords, HEALTHY, otherGpus } from '../kit/gpu-states.js';
 import { type AnyRule, found, threshold } from '../kit/rule.js';
 
 const STARVED = threshold(
@@ -36,7 +36,8 @@ export const rule: AnyRule = {
     const limit = powerLimitOf(view, gpu, run);
     const starved = gpu.power !== null && gpu.utilization !== null && gpu.power < STARVED.value * limit;
     // A throttled GPU draws less power for that reason.
-    if (!starved || throttleOf(gpu, run)) return HEALTHY;
+    const isThrottled = throttleOf(gpu, otherGpus(gpu, run)) !== null || isHeldDown(clockLimitOf(gpu));
+    if (!starved || isThrottled) return HEALTHY;
     const text = `${busyWords(gpu)}, but ${formatWhole(gpu.power!)} W of ${formatWhole(limit)}`;
     return found({
       id: 'busy-but-starved',

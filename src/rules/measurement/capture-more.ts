@@ -1,4 +1,4 @@
-import { SURE_ENOUGH } from '../../diagnosis/verdict/decide.js';
+import { SURE_ENOUGH } from '../../answers/steps/steps.js';
 import { about, use } from '../../remedies/remedies.js';
 import { evidence } from '../kit/evidence.js';
 import { type AnyRule, found, silent, threshold } from '../kit/rule.js';

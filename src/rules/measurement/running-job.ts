@@ -16,7 +16,12 @@ export const rule: AnyRule = {
     why: 'The fixes of these cases have nothing in common, and an answer without a restart costs ten seconds.',
     ...about('look-from-outside'),
     thresholds: [
-      threshold('GPU-bound from', GPU_BUSY, '% of the time busy', 'the zoo; the throughput guide says 90'),
+      threshold(
+        'the GPU is the limit from',
+        GPU_BUSY,
+        '% of the time busy',
+        'the zoo; the throughput guide says 90',
+      ),
       threshold('pegged from', share(PEGGED), 'of a core', 'about 100%, less what sampling loses'),
       threshold('too many threads from', THREADS_PER_CPU, 'active ones a core', 'our judgment'),
     ],

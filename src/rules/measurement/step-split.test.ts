@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { drawView, silence } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
-import { judge } from '../../diagnosis/verdict/judge.js';
+import { judge } from '../../answers/steps/judge.js';
 import { rule } from './step-split.js';
 
 const STEP = `

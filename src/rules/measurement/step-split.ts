@@ -1,4 +1,4 @@
-import { BUSY, MIN_NAMED } from '../../diagnosis/verdict/shares.js';
+import { BUSY, MIN_NAMED } from '../../answers/steps/shares.js';
 import { about } from '../../remedies/remedies.js';
 import { type AnyRule, silent, threshold } from '../kit/rule.js';
 
@@ -14,7 +14,7 @@ export const rule: AnyRule = {
     why: 'Work on anything but the bottleneck changes nothing. GPU work is counted for the step that launched it, and the profiler’s own cost is taken out, because both mislead otherwise.',
     ...about('first-bottleneck'),
     thresholds: [
-      threshold('GPU-bound from', BUSY, 'of the step computing', 'docs/method/verdict.md'),
+      threshold('the GPU is the limit from', BUSY, 'of the step computing', 'docs/method/verdict.md'),
       threshold(
         'worth naming from',
         MIN_NAMED,

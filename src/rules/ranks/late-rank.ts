@@ -1,7 +1,7 @@
+import { slowGpuWords } from '../../answers/kit/clock-words.js';
+import { describeRanks } from '../../answers/kit/late-words.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
-import { describeRanks } from '../../diagnosis/words/late-ranks.js';
-import { slowGpuWords } from '../../diagnosis/words/slow-gpu.js';
 import { about, type Use, use } from '../../remedies/remedies.js';
 import type { LateRanks, Pattern } from '../../run/lateness/late-ranks.js';
 import { LATE_SHARE, LATE_Z } from '../../run/lateness/lateness.js';

@@ -1,3 +1,4 @@
+import { BOTTLENECK_OF, elsewhereInWords, processName, stateInWords } from '../../answers/kit/stack-words.js';
 import { namedRanks } from '../../base/rank-ranges.js';
 import { formatWholePercent, share } from '../../base/units.js';
 import {
@@ -6,12 +7,6 @@ import {
   type ProcessStacks,
   splitRanks,
 } from '../../diagnosis/hang/process-stacks.js';
-import {
-  BOTTLENECK_OF,
-  elsewhereInWords,
-  processName,
-  stateInWords,
-} from '../../diagnosis/hang/stack-words.js';
 import type { Job } from '../../remedies/kit/job.js';
 import { about, type Use, use } from '../../remedies/remedies.js';
 import type { Evidence } from '../kit/finding.js';

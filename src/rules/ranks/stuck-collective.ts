@@ -1,7 +1,7 @@
+import { collectiveName, whoIsMissing } from '../../answers/kit/hang-words.js';
+import { processName, stateInWords } from '../../answers/kit/stack-words.js';
 import { namedRanks } from '../../base/rank-ranges.js';
-import { collectiveName, whoIsMissing } from '../../diagnosis/hang/hang-words.js';
 import type { ProcessStacks } from '../../diagnosis/hang/process-stacks.js';
-import { processName, stateInWords } from '../../diagnosis/hang/stack-words.js';
 import type { StuckCollective } from '../../diagnosis/run-evidence.js';
 import type { Job } from '../../remedies/kit/job.js';
 import { about, type Use, use } from '../../remedies/remedies.js';

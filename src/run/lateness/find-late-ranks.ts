@@ -2,7 +2,7 @@ import { groupBy } from '../../base/group-by.js';
 import { largest, mean, median, smallest } from '../../base/statistics.js';
 import { type Ns, ns } from '../../base/units.js';
 import { byCause, CAUSES, type RankTable } from '../table/rank-table.js';
-import type { Cause, LateRanks } from './late-ranks.js';
+import type { LateCause, LateRanks } from './late-ranks.js';
 import {
   binomialTail,
   LATE_SHARE,
@@ -76,7 +76,7 @@ function costOf({ own, steps }: RankTable, r: number): Ns {
 const LEAST_EXCESS = 0.01;
 
 /** The cause in which the late ranks exceed the median of the others most. `steps`: indices; null: all. */
-function causeOf(table: RankTable, late: readonly number[], steps: readonly number[] | null): Cause {
+function causeOf(table: RankTable, late: readonly number[], steps: readonly number[] | null): LateCause {
   const counted = steps ?? [...table.steps.keys()];
   const totals = table.ranks.map((_, r) => {
     const sum = { data: 0, gpu: 0, compile: 0, host: 0 };

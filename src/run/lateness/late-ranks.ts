@@ -6,7 +6,7 @@ import { type SlowGpu, slowAgainst } from '../../telemetry/slow-gpu.js';
 import type { OwnCause, RankTable } from '../table/rank-table.js';
 import { LATE_SHARE } from './lateness.js';
 
-export type Cause = OwnCause | 'link' | 'unknown';
+export type LateCause = OwnCause | 'link' | 'unknown';
 export type Pattern = 'persistent' | 'spike' | 'periodic' | 'rotating' | 'host' | 'stage';
 
 /** One rank or several that the others wait for. */
@@ -14,7 +14,7 @@ export interface LateRanks {
   /** Empty: a different rank in each step. */
   readonly ranks: readonly number[];
   readonly pattern: Pattern;
-  readonly cause: Cause;
+  readonly cause: LateCause;
   /** Time per step that the run would save without the delay. */
   readonly cost: Ns;
   /** What it costs at most, if a log does not show whether the others wait for all of the delay (`knownCost`). */

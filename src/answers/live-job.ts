@@ -1,0 +1,92 @@
+import type { StackSample } from '../machine/stacks.js';
+import type { Recording } from '../model/recording.js';
+import { type Activity, activityOf } from '../triage/activity/activity.js';
+import { type ProcessStacks, processStacks } from '../triage/stacks/stacks.js';
+import type { Maker, Verdict } from './kit/claim.js';
+import { decide } from './kit/decide.js';
+import { words } from './kit/words.js';
+import type { LiveClaim } from './live/claim.js';
+import { judgeBusyGpu, judgeMostlyBusyGpu } from './live/gpu.js';
+import { judgeReadingInMain, judgeWorkers } from './live/input.js';
+import { judgeCompiling, judgeMemory, judgeNotTraining, judgeThreads } from './live/machine.js';
+import { notesOn } from './live/notes.js';
+import {
+  judgeHang,
+  judgeMissingRank,
+  judgeOddRank,
+  judgeWhereItRuns,
+  type SeenStacks,
+} from './live/stacks.js';
+import { judgeCompute, judgeIdle, judgePeggedThread } from './live/training-thread.js';
+
+/**
+ * The first that answers decides. What explains the rest comes first: a machine that swaps or throttles its threads makes
+ * everything else look slow, and a GPU that is busy is the limit whatever the host does.
+ */
+const MAKERS: readonly Maker<Activity, LiveClaim>[] = [
+  judgeNotTraining,
+  judgeMemory,
+  judgeBusyGpu,
+  judgeThreads,
+  judgeWorkers,
+  judgeCompiling,
+  judgePeggedThread,
+  judgeReadingInMain,
+  judgeMostlyBusyGpu,
+  judgeCompute,
+  judgeIdle,
+];
+
+/** Stacks show a hang, a missing rank, or what the training thread really does. */
+const WITH_STACKS: readonly Maker<SeenStacks, LiveClaim>[] = [
+  judgeMissingRank,
+  judgeHang,
+  judgeOddRank,
+  judgeWhereItRuns,
+];
+
+/** A running job and what limits it. */
+export interface LiveJob {
+  /** Null: fewer than two samples. */
+  readonly activity: Activity | null;
+  readonly stacks: readonly ProcessStacks[];
+  readonly verdict: Verdict;
+  readonly evidence: readonly string[];
+  readonly advice: string;
+  /** What limits the answer, in sentences. */
+  readonly notes: readonly string[];
+}
+
+/** Says what limits a job, from what was recorded of it. `isLive`: just now, on this machine. */
+export function judgeJob(recording: Recording, samples: readonly StackSample[], isLive: boolean): LiveJob {
+  const activity = activityOf(recording, isLive);
+  const stacks = activity ? processStacks(samples, activity) : [];
+  const { claim, verdict } = activity ? answer(activity, stacks) : decide(recording, [tooShort]);
+  return {
+    activity,
+    stacks,
+    verdict,
+    evidence: claim.evidence,
+    advice: claim.advice,
+    notes: notesOn(recording, activity, claim.cause, isLive),
+  };
+}
+
+function answer(activity: Activity, stacks: readonly ProcessStacks[]) {
+  const fromOutside = decide(activity, MAKERS);
+  if (stacks.length === 0) return fromOutside;
+  const { claim, verdict } = decide({ stacks, activity, outside: fromOutside.claim }, WITH_STACKS);
+  // They have just been taken.
+  const next = verdict.next.filter((command) => !command.includes('--stacks'));
+  return { claim, verdict: { ...verdict, next } };
+}
+
+const tooShort = (): LiveClaim => ({
+  bottleneck: 'unknown',
+  cause: 'not-training',
+  confidence: 1,
+  words: words('Nothing was measured', 'fewer than two samples'),
+  evidence: [],
+  advice: 'Watch for longer.',
+  next: ['whyslow triage --seconds 10'],
+});

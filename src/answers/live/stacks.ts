@@ -1,0 +1,161 @@
+import { groupBy } from '../../base/group-by.js';
+import { mean } from '../../base/statistics.js';
+import type { Activity } from '../../triage/activity/activity.js';
+import type { ProcessStacks } from '../../triage/stacks/stacks.js';
+import { labelOf, words } from '../kit/words.js';
+import type { LiveClaim } from './claim.js';
+import { withFlightRecorder } from './next.js';
+import { percent } from './words.js';
+
+/** Share of samples in a collective: a rank that waits there, and one that is missing. */
+const WAITS_THERE = 0.75;
+const IS_MISSING = 0.25;
+/** Share of samples that names what a thread does. */
+const MOSTLY = 0.6;
+const MAX_NAMED = 8;
+
+/** A training job's stacks, and what was concluded without them. */
+export interface SeenStacks {
+  readonly stacks: readonly ProcessStacks[];
+  readonly activity: Activity;
+  readonly outside: LiveClaim;
+}
+
+export function judgeMissingRank({ stacks }: SeenStacks): LiveClaim | null {
+  const waiting = stacks.filter((s) => s.inCollective >= WAITS_THERE);
+  const missing = stacks.filter((s) => s.inCollective <= IS_MISSING);
+  if (waiting.length === 0 || missing.length === 0 || waiting.length + missing.length < stacks.length)
+    return null;
+  const isHung = waiting.every((s) => s.isStuck);
+  const where = waiting[0]!.collective!;
+  const named = missing.slice(0, MAX_NAMED).map((s) => `${s.name} is in ${s.place}`);
+  return {
+    bottleneck: 'comms',
+    cause: 'rank-missing',
+    confidence: isHung ? 0.9 : 0.75,
+    words: words(
+      isHung ? 'Hung' : 'Waiting',
+      `${waiting.length} of ${stacks.length} ranks wait in ${where}; ${named.join('; ')}`,
+    ),
+    evidence: stacks.slice(0, MAX_NAMED).map(placeWords),
+    advice: isHung
+      ? 'All ranks must call the same collectives in the same order. Look at what the missing rank does there.'
+      : 'The others wait for it at every step. What it does there is the limit.',
+    next: missing.slice(0, 1).map((s) => `py-spy dump --pid ${s.pid}`),
+  };
+}
+
+export function judgeHang({ stacks, activity, outside }: SeenStacks): LiveClaim | null {
+  if (!stacks.every((s) => s.isStuck)) return null;
+  const all = stacks.every((s) => s.collective !== null);
+  return {
+    bottleneck: 'unknown',
+    cause: 'hung',
+    confidence: 0.8,
+    words: words(
+      'Hung',
+      all
+        ? `every rank waits in a collective (${[...new Set(stacks.map((s) => s.collective))].join(', ')})`
+        : `${stacks[0]!.name} stands still in ${stacks[0]!.place}`,
+    ),
+    evidence: [...stacks.slice(0, MAX_NAMED).map(placeWords), ...outside.evidence],
+    advice: all
+      ? 'Ranks that wait in different collectives have called them in a different order; in the same one, a rank on another machine is missing, or the network is.'
+      : 'It waits there, and nothing has woken it.',
+    next: [
+      `py-spy dump --locals --pid ${stacks[0]!.pid}`,
+      ...(all && activity.usesGpu ? [withFlightRecorder(activity)] : []),
+    ],
+  };
+}
+
+/**
+ * Ranks that all stay in one line but for a few: with NCCL a rank does not wait in the collective but in a later line that
+ * needs its result, and spins there.
+ */
+export function judgeOddRank({ stacks }: SeenStacks): LiveClaim | null {
+  const byPlace = [...groupBy(stacks, (s) => s.place)].sort((a, b) => b[1].length - a[1].length);
+  const [place, most] = byPlace[0]!;
+  const odd = stacks.filter((s) => s.place !== place);
+  const isClear = odd.length > 0 && most.length >= MOST_RANKS * stacks.length && stacks.length >= LEAST_RANKS;
+  if (!isClear || !stacks.every((s) => s.isConstant)) return null;
+  const named = odd.slice(0, MAX_NAMED).map((s) => `${s.name} is in ${s.place}`);
+  return {
+    bottleneck: 'comms',
+    cause: 'rank-missing',
+    confidence: 0.6,
+    words: words(
+      'Hung, or very slow',
+      `${most.length} of ${stacks.length} ranks stay in ${place}; ${named.join('; ')}`,
+    ),
+    evidence: stacks.slice(0, MAX_NAMED).map(placeWords),
+    advice: 'The others may wait for it in a collective. Look at what it does there.',
+    next: odd.slice(0, 1).map((s) => `py-spy dump --pid ${s.pid}`),
+  };
+}
+/** Of fewer ranks none is the odd one. */
+const LEAST_RANKS = 3;
+const MOST_RANKS = 0.6;
+
+/** Decides between loading and launching, which look alike from outside. */
+export function judgeWhereItRuns({ stacks, activity, outside }: SeenStacks): LiveClaim {
+  const evidence = [...stacks.slice(0, MAX_NAMED).map(placeWords), ...outside.evidence];
+  const share = (of: 'inLoader' | 'inCompiler' | 'inTorch') => mean(stacks.map((s) => s[of]));
+  const place = stacks[0]!.place;
+  const isOpen =
+    ['launch', 'mixed', 'compute', 'data-cpu', 'idle'].includes(outside.cause) &&
+    activity.workers.length === 0;
+  if (!isOpen) return { ...outside, evidence };
+  if (share('inLoader') >= MOSTLY)
+    return {
+      ...outside,
+      bottleneck: 'data',
+      // A thread that loads and uses no CPU waits for a disk, a network or a store.
+      cause: outside.cause === 'idle' ? 'data-io' : 'data-cpu',
+      confidence: 0.9,
+      words: words(
+        labelOf('data'),
+        `the training thread loads data itself ${percent(share('inLoader'))} of the time, in ${place}`,
+      ),
+      evidence,
+      advice:
+        'Load in worker processes: DataLoader(num_workers=…, persistent_workers=True, pin_memory=True).',
+    };
+  if (!activity.usesGpu) return { ...outside, evidence };
+  if (share('inCompiler') >= MOSTLY)
+    return {
+      ...outside,
+      bottleneck: 'host',
+      cause: 'compile',
+      confidence: 0.85,
+      words: words(
+        labelOf('host'),
+        `torch compiles ${percent(share('inCompiler'))} of the time, in ${place}`,
+      ),
+      evidence,
+      advice: 'If it goes on after the first steps, shapes change: pad to a few sizes, or dynamic=True.',
+    };
+  if (share('inTorch') >= MOSTLY)
+    return {
+      ...outside,
+      bottleneck: 'host',
+      cause: 'launch',
+      confidence: 0.85,
+      words: words(labelOf('host'), `the training thread is pegged in torch calls, most often from ${place}`),
+      evidence,
+    };
+  return { ...outside, evidence };
+}
+
+function placeWords({
+  name,
+  isStuck,
+  collective,
+  inCollective,
+  place,
+  placeShare,
+  samples,
+}: ProcessStacks): string {
+  const at = collective !== null && inCollective >= 0.5 ? `in ${collective}, from ${place}` : `in ${place}`;
+  return `${name}: ${isStuck ? 'stands still ' : ''}${at}, ${Math.round(placeShare * samples)} of ${samples} samples`;
+}

@@ -1,0 +1,106 @@
+import { namedRanks } from '../../base/rank-ranges.js';
+import { formatWholePercent } from '../../base/units.js';
+import { isMostly, type ProcessStacks, splitRanks } from '../../diagnosis/hang/process-stacks.js';
+import type { StuckCollective } from '../../diagnosis/hang/stuck-collectives.js';
+import type { Observed } from '../../diagnosis/observe.js';
+import type { Bottleneck } from '../../facts/bottleneck.js';
+import type { Cause } from '../../facts/causes.js';
+import type { Claim, Words } from '../kit/claim.js';
+import { whoIsMissing } from '../kit/hang-words.js';
+import { BOTTLENECK_OF, elsewhereInWords, processName, stateInWords } from '../kit/stack-words.js';
+import { labelOf, unknown, words } from '../kit/words.js';
+
+/** Processes of ranks that still run. */
+type Processes = Observed['job']['processes'];
+
+interface Seen {
+  readonly evidence: Pick<Observed['evidence'], 'stuck' | 'stacks'>;
+  readonly job: Pick<Observed['job'], 'processes'>;
+}
+
+/** The answer when only dumps exist and no step was measured. Null: there are none. */
+export function hangAnswer({ evidence: { stuck, stacks }, job: { processes } }: Seen): Claim | null {
+  return (
+    (stuck[0] && fromDumps(stuck[0], stacks, processes)) ?? (stacks.length > 0 ? fromStacks(stacks) : null)
+  );
+}
+
+const claim = (
+  bottleneck: Bottleneck,
+  cause: Cause,
+  confidence: number,
+  said: Words,
+  ...next: readonly string[]
+): Claim => ({ bottleneck, cause, confidence, words: said, next });
+
+/** If a missing rank was dumped too, the wait is charged to what it does. */
+function fromDumps(
+  first: StuckCollective,
+  stacks: readonly ProcessStacks[],
+  processes: Processes,
+): Claim | null {
+  const absent = first.missing.map((m) => m.rank);
+  const certain = absent.length > 0 || first.different.length > 0;
+  if (!certain && first.unknown.length === 0) return null;
+  const look = absent.length > 0 ? absent : first.unknown;
+  const who = whoIsMissing(first);
+  const seen = stacks.find((s) => s.rank !== null && look.includes(s.rank) && isMostly(s));
+  const doing = seen?.states[0];
+  if (seen && doing) {
+    const more = `${who}; ${processName(seen)} ${stateInWords(doing)}`;
+    return claim(BOTTLENECK_OF[doing.doing] ?? 'host', 'stuck-collective', 0.9, words(HANGS, more));
+  }
+  const next =
+    look.length > 0 ? [`dump the stack of ${namedRanks(look)}: ${dumpOf(processes.get(look[0]!))}`] : [];
+  return claim('comms', 'stuck-collective', certain ? 0.9 : 0.7, words(HANGS, who), ...next);
+}
+
+const HANGS = 'The job hangs';
+
+const dumpOf = (process: ReturnType<Processes['get']>) =>
+  process
+    ? `py-spy dump --pid ${process.pid}${process.host === null ? '' : ` (on ${process.host})`}`
+    : 'whyslow triage --stacks (on its machine)';
+
+const AGAIN = 'take the stacks of all ranks several times: whyslow triage --stacks';
+/** With fewer samples the shares are guesses. */
+const ENOUGH = 20;
+
+function fromStacks(stacks: readonly ProcessStacks[]): Claim {
+  const split = splitRanks(stacks);
+  if (split) {
+    const late = split.elsewhere[0]!.states[0]!.doing;
+    return claim(
+      BOTTLENECK_OF[late] ?? 'host',
+      'rank-elsewhere',
+      0.75,
+      words('Held up by one', elsewhereInWords(split)),
+    );
+  }
+  const sampled = stacks.find((s) => s.kind === 'samples' && s.samples >= ENOUGH && isMostly(s));
+  const still = stacks.find((s) => s.hasMoved === false && isMostly(s));
+  const telling = sampled ?? still;
+  const [top] = telling?.states ?? [];
+  const bottleneck = top && BOTTLENECK_OF[top.doing];
+  if (!telling || !top || !bottleneck)
+    return claim(
+      'unknown',
+      'one-look',
+      0,
+      unknown(
+        stacks.some((s) => s.kind === 'samples')
+          ? 'in most samples the training thread does nothing that is known to hold up training'
+          : 'one look at the stack cannot distinguish slow from stuck',
+      ),
+      AGAIN,
+    );
+  const how =
+    telling === sampled
+      ? `${formatWholePercent(top.share)} of ${telling.samples} samples`
+      : 'its stack did not move between two dumps';
+  const said = words(
+    labelOf(bottleneck, ', as far as stacks show'),
+    `${processName(telling)} ${stateInWords(top)}; ${how}`,
+  );
+  return claim(bottleneck, 'stack-dump', 0.7, said);
+}

@@ -1,0 +1,305 @@
+import type { HealthProblem } from '../../base/check.js';
+import { ns, share } from '../../base/units.js';
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
+import { unseenGpu } from '../../diagnosis/ranks/unseen-gpu.js';
+import { MAY_BE_HIDDEN, PROFILER_LEFT_ON } from '../../facts/step-facts.js';
+import { isMeasured } from '../../facts/step-time.js';
+import { sumOfClasses } from '../../facts/time-class.js';
+import type { Doubt } from '../kit/claim.js';
+import { emptyingQueue, mayHideSlowWorkers } from './prefetch-queue.js';
+import { bestClass, type Judgment, type Shares, sharesOf, type VerdictClass } from './shares.js';
+
+/** `by`: the confidence drops by this much. `atMost`: it cannot be higher than this. */
+interface Effect {
+  readonly by: number;
+  readonly atMost: number;
+}
+
+interface DoubtCheck {
+  readonly id: string;
+  readonly text: string;
+  /** What to record or do to settle it, if that depends on nothing else the checks look at. */
+  readonly settledBy?: string | ((view: RankView) => string);
+  /** Until this is settled, nothing else matters. */
+  readonly comesFirst?: true;
+  /** Null: no reason to doubt. */
+  check(judgment: Judgment): Effect | null;
+}
+
+const by = (amount: number): Effect => ({ by: amount, atMost: 1 });
+const atMost = (limit: number): Effect => ({ by: 0, atMost: limit });
+const when = (condition: boolean, effect: Effect): Effect | null => (condition ? effect : null);
+
+/** What an event log of a GPU job knows. Null for a trace, and for a log of a job without GPU. */
+const gpuLog = (view: RankView) => {
+  const { phases } = view.divided;
+  return phases && !phases.allHost ? phases : null;
+};
+const hasNote = ({ notes }: RankView, code: string) => notes.some((note) => note.code === code);
+const isNumber = (value: unknown) => typeof value === 'number';
+
+/** No training step is shorter. */
+const SHORTEST_STEP_NS = 10_000;
+
+/** Not one operator and no GPU work, as in a window that the end of the job cut off. */
+const computesNothing = (view: RankView) =>
+  view.divided.by === 'trace' && !view.facts.hasGpuWork && view.facts.time.compute === 0;
+
+/** A trace shows what happens inside each step. A log of fewer steps than this shows only their warm-up. */
+const isShortRun = (view: RankView) => view.source === 'log' && view.facts.steps.count < 3;
+
+const BOTH_ACTIVITIES = 'record with ProfilerActivity.CPU and ProfilerActivity.CUDA';
+const SIX_STEPS = 'record at least six steps after warm-up: schedule(wait=5, warmup=3, active=6)';
+const STEP_TIMES = 'add step times without the profiler (an event log)';
+
+/** The checks, in the order in which their effects apply. The amounts are those of docs/method/confidence.md. */
+export const DOUBT_CHECKS = [
+  {
+    id: 'unseen-gpu',
+    text: 'no GPU work was recorded, although there is a GPU',
+    settledBy: `${BOTH_ACTIVITIES}; if both were on, another profiler (nsys) may have been attached`,
+    comesFirst: true,
+    // The host's time says nothing without the GPU's. But a job that is busy in its operators may not use the GPU at all.
+    check: ({ view, best }) => {
+      const unseen = unseenGpu(view);
+      return unseen && atMost(unseen === 'listed' && best === 'gpu' ? 0.55 : 0.4);
+    },
+  },
+  {
+    id: 'no-model-phase',
+    text: 'no phase of the model was recorded, so what the steps do is not known',
+    // A device's clock shows at least that the device had work.
+    check: ({ view: { facts }, best }) =>
+      when(best === 'gpu' && facts.phases?.allHost === true && !facts.phases.modelTimed, atMost(0.4)),
+  },
+  {
+    id: 'profiler-cost',
+    text: "the profiler's own cost decides between two answers",
+    settledBy: STEP_TIMES,
+    check: (judgment) => {
+      const other = answerAtOtherCost(judgment);
+      // A close second is named too, so it matters less which of the two comes first.
+      return other && by(other === judgment.second ? 0.05 : 0.2);
+    },
+  },
+  {
+    id: 'profiler-attached',
+    text: 'a profiler was attached to the GPU in the measured steps, which slows the host',
+    check: ({ view, best }) => when(best === 'host' && hasNote(view, 'step-with-profiler'), by(0.15)),
+  },
+  {
+    id: 'trace-differs',
+    text: 'the steps of the trace are not like those of the event log',
+    settledBy: 'record a longer window, so that it is like the run: whyslow run --trace-active 20 -- …',
+    check: ({ view }) => when(hasNote(view, 'trace-differs'), by(0.2)),
+  },
+  {
+    id: 'slowed-by-profiler',
+    text: 'the profiler made steps over one and a half times as long',
+    check: ({ view }) => when(hasNote(view, 'slowed-by-profiler'), by(0.05)),
+  },
+  {
+    id: 'no-steps',
+    text: 'the trace is not divided into steps',
+    check: ({ view }) => when(view.divided.steps.source === 'window', by(0.2)),
+  },
+  {
+    id: 'one-step',
+    text: 'only one step could be measured',
+    check: ({ view }) => {
+      const { source, count } = view.divided.steps;
+      // Nothing shows that other steps are like it.
+      return when(source !== 'window' && count < 2, { by: 0.12, atMost: 0.75 });
+    },
+  },
+  {
+    id: 'short-run',
+    text: 'fewer than three steps were recorded after warm-up',
+    settledBy: 'let the job run for at least 20 steps under `whyslow run`',
+    comesFirst: true,
+    check: ({ view }) => when(isShortRun(view), atMost(0.45)),
+  },
+  {
+    id: 'irregular-steps',
+    text: 'step times vary a lot and few steps were recorded',
+    check: ({ view }) => {
+      const { irregular, count } = view.divided.steps;
+      return when(irregular && count > 1 && count < 6, by(0.1));
+    },
+  },
+  {
+    id: 'empty-window',
+    text: 'hardly anything happens in the recorded window',
+    check: ({ view, best }) =>
+      when(
+        !(view.step.unprofiled >= SHORTEST_STEP_NS) || (best === 'host' && computesNothing(view)),
+        by(0.6),
+      ),
+  },
+  {
+    id: 'emptying-queue',
+    text: 'the workers delivered fewer batches than the steps used, and the queue was not yet empty when the recording ended',
+    settledBy: STEP_TIMES,
+    // Not where steps wait already.
+    check: ({ view, best, shares, lateComputing }) =>
+      when(
+        best === 'data' && emptyingQueue(view) !== null && bestClass(shares, lateComputing) !== 'data',
+        atMost(0.55),
+      ),
+  },
+  {
+    id: 'filled-queue',
+    text: 'few steps were recorded: workers may have filled the prefetch queue while the profiler started',
+    settledBy: STEP_TIMES,
+    check: ({ view, best }) => when(best !== 'data' && mayHideSlowWorkers(view), atMost(0.75)),
+  },
+  {
+    id: 'untold-copies',
+    text: 'the trace does not say in which direction its copies go: they may be input',
+    settledBy: 'export the trace as JSON, which says where copies go: export_chrome_trace("trace.json.gz")',
+    check: ({ view, best, shares, lateComputing }) => {
+      const untold = untoldCopies(view, shares);
+      if (best !== 'gpu' || untold === 0) return null;
+      const asInput = { ...shares, gpu: share(shares.gpu - untold), data: share(shares.data + untold) };
+      return when(bestClass(asInput, lateComputing) !== 'gpu', atMost(0.45));
+    },
+  },
+  {
+    id: 'unexplained-idle',
+    text: 'much of the idle time has no recorded reason',
+    settledBy: ({ facts }) =>
+      facts.hasGpuWork
+        ? 'record with Nsight Systems, which also shows calls of the operating system: whyslow rules T20'
+        : 'look at its stacks while it runs: whyslow triage --stacks',
+    check: ({ shares }) => when(shares.other > 0.3, by(0.3 * shares.other)),
+  },
+  {
+    id: 'replay-differs',
+    text: 'replaying the step does not reproduce it',
+    check: ({ view }) =>
+      when(view.source === 'trace' && view.baseline !== null && !view.baseline.faithful, by(0.1)),
+  },
+  {
+    id: 'log-shows-less',
+    text: 'an event log shows less than a trace',
+    check: ({ view, best }) => {
+      if (!view.divided.phases) return null;
+      const log = gpuLog(view);
+      if (!log || best === 'data' || best === 'comms') return by(0.1);
+      if (best === 'host') return when(log.hostPaced === null, by(0.1));
+      // The log recorded that the GPU had queued work.
+      return when(log.hostPaced !== null, atMost(0.85));
+    },
+  },
+  {
+    id: 'log-hides-idle',
+    text: 'an event log cannot tell computing from waiting for launches',
+    // A phase timed on the GPU looks like computing, however idle the GPU is inside it.
+    check: ({ view, best }) => when(best === 'gpu' && gpuLog(view)?.hostPaced === null, atMost(0.6)),
+  },
+  {
+    id: 'host-pace-length',
+    text: 'how long the GPU idled while the host set the pace is not known',
+    check: ({ view, best }) => when(best === 'host' && isNumber(gpuLog(view)?.hostPaced), atMost(0.75)),
+  },
+  {
+    id: 'hidden-delay',
+    text: 'an event log cannot tell whether the others wait for a late rank or its delay is hidden behind its gradients being sent',
+    check: ({ view }) => when(hasNote(view, MAY_BE_HIDDEN), by(0.15)),
+  },
+  {
+    id: 'no-host-events',
+    text: 'no host events were recorded',
+    check: ({ view }) => when(view.source === 'trace' && !view.facts.hasHostEvents, by(0.25)),
+  },
+] as const satisfies readonly DoubtCheck[];
+
+export type DoubtId =
+  | (typeof DOUBT_CHECKS)[number]['id']
+  | 'poor-health'
+  | 'several-runs'
+  | 'cut-file'
+  | 'no-evidence';
+
+const HEALTH_DOUBTS: Readonly<Record<string, Omit<Doubt, 'text'>>> = {
+  'disjoint-windows': {
+    id: 'several-runs',
+    settledBy: 'diagnose the traces of one run by themselves: name their files, or their folder',
+  },
+  'lost-calls': {
+    id: 'cut-file',
+    settledBy:
+      'record again, and let the job write the trace to its end; a full disk or a job that is killed cuts it',
+    comesFirst: true,
+  },
+};
+
+/** What a severe problem of the input makes doubtful. */
+export const healthDoubt = ({ code, message }: Pick<HealthProblem, 'code' | 'message'>): Doubt => ({
+  ...(HEALTH_DOUBTS[code] ?? { id: 'poor-health', settledBy: null }),
+  text: message,
+});
+
+/** Applies every check to a first confidence. */
+export function applyDoubts(judgment: Judgment, certainty: number) {
+  let confidence = certainty;
+  const doubts: Doubt[] = [];
+  for (const { id, text, settledBy = null, comesFirst, check } of DOUBT_CHECKS as readonly DoubtCheck[]) {
+    const effect = check(judgment);
+    if (effect === null) continue;
+    confidence = Math.min(confidence - effect.by, effect.atMost);
+    doubts.push({
+      id,
+      text,
+      settledBy: typeof settledBy === 'function' ? settledBy(judgment.view) : settledBy,
+      ...(comesFirst ? { comesFirst } : {}),
+    });
+  }
+  return { confidence, doubts };
+}
+
+/** What to record to get an answer: what settles the doubts, and what every recording should have. */
+export function captureNext(view: RankView | null, doubts: readonly Doubt[]): string[] {
+  const first = doubts.find((d) => d.comesFirst);
+  if (first?.settledBy) return [first.settledBy];
+  if (view && hasNote(view, PROFILER_LEFT_ON))
+    return ['run the job without its own profiler; `whyslow run` then records a window itself'];
+  const next = doubts.flatMap((d) => d.settledBy ?? []);
+  if (!(view?.source === 'trace' && view.facts.hasHostEvents)) next.push(BOTH_ACTIVITIES);
+  if (!view || view.facts.steps.source === 'window')
+    next.push('call profiler.step() at the end of every step');
+  if (view && view.facts.steps.count < 4) next.push(SIX_STEPS);
+  return next.length > 0 ? [...new Set(next)] : [SIX_STEPS];
+}
+
+/** Share of the step in which only copies run that may go either way. They count as work of the device. */
+function untoldCopies(view: RankView, shares: Shares): number {
+  if (view.source === 'log') return 0;
+  const inDevice = view.facts.kernels.filter(
+    (k) => k.source === 'runtime' && k.copy?.direction !== 'HtoD' && k.copy?.direction !== 'DtoH',
+  );
+  const total = (kernels: readonly { readonly total: number }[]) =>
+    kernels.reduce((sum, k) => sum + k.total, 0);
+  const untold = total(inDevice.filter((k) => k.copy?.direction === 'unknown'));
+  if (untold === 0) return 0;
+  const exposed = Math.max(0, view.time.copy - view.copies.toDevice - view.copies.toHost);
+  const step = sumOfClasses(view.time) || 1;
+  return Math.min(shares.gpu, (exposed / step) * (untold / total(inDevice)));
+}
+
+/** The answer at the lowest or highest plausible cost of the profiler, if it differs. Null: it does not. */
+function answerAtOtherCost({ view, best, lateComputing }: Judgment): VerdictClass | null {
+  if (view.source === 'log' || !view.baseline || isMeasured(view.step) || emptyingQueue(view)) return null;
+  const { unprofiled, unprofiledLow, unprofiledHigh, input } = view.baseline;
+  const answerAt = (step: number, inputTime: number) => {
+    const more = inputTime - input.unprofiled;
+    const time = {
+      ...view.time,
+      idle_data: ns(Math.max(0, view.time.idle_data + more)),
+      idle_host: ns(Math.max(0, view.time.idle_host + step - unprofiled - more)),
+    };
+    return bestClass(sharesOf(view, time), lateComputing);
+  };
+  const answers = [answerAt(unprofiledLow, input.low), answerAt(unprofiledHigh, input.high)];
+  return answers.find((answer) => answer !== best) ?? null;
+}
