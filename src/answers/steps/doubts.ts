@@ -1,5 +1,6 @@
 import type { HealthProblem } from '../../base/check.js';
 import { ns, share } from '../../base/units.js';
+import { LEAST_LEFT } from '../../diagnosis/ranks/correct-step.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import { unseenGpu } from '../../diagnosis/ranks/unseen-gpu.js';
 import { MAY_BE_HIDDEN, PROFILER_LEFT_ON } from '../../facts/step-facts.js';
@@ -44,6 +45,13 @@ const SHORTEST_STEP_NS = 10_000;
 /** Not one operator and no GPU work, as in a window that the end of the job cut off. */
 const computesNothing = (view: RankView) =>
   view.divided.by === 'trace' && !view.facts.hasGpuWork && view.facts.time.compute === 0;
+
+/** Start-up that takes this share of what was recorded distorts everything else. */
+const COLD = 0.2;
+/** A shorter recording of something that happens once is a few operators, not a job. */
+const LITTLE_NS = 1_000_000;
+/** In no loop of the zoo whose answer changes does the correction take more than 45% of the step. Beyond, nothing was measured. */
+const TRUSTED_CORRECTION = 0.5;
 
 /** A trace shows what happens inside each step. A log of fewer steps than this shows only their warm-up. */
 const isShortRun = (view: RankView) => view.source === 'log' && view.facts.steps.count < 3;
@@ -97,11 +105,6 @@ export const DOUBT_CHECKS = [
     id: 'slowed-by-profiler',
     text: 'the profiler made steps over one and a half times as long',
     check: ({ view }) => when(hasNote(view, 'slowed-by-profiler'), by(0.05)),
-  },
-  {
-    id: 'no-steps',
-    text: 'the trace is not divided into steps',
-    check: ({ view }) => when(view.divided.steps.source === 'window', by(0.2)),
   },
   {
     id: 'one-step',
@@ -171,7 +174,7 @@ export const DOUBT_CHECKS = [
       facts.hasGpuWork
         ? 'record with Nsight Systems, which also shows calls of the operating system: whyslow rules T20'
         : 'look at its stacks while it runs: whyslow triage --stacks',
-    check: ({ shares }) => when(shares.other > 0.3, by(0.3 * shares.other)),
+    check: ({ shares }) => when(shares.other > 0.3, { by: 0.3 * shares.other, atMost: 0.5 }),
   },
   {
     id: 'replay-differs',
@@ -211,6 +214,51 @@ export const DOUBT_CHECKS = [
     id: 'no-host-events',
     text: 'no host events were recorded',
     check: ({ view }) => when(view.source === 'trace' && !view.facts.hasHostEvents, by(0.25)),
+  },
+  {
+    id: 'correction-decides',
+    text: 'the answer changes when the profiler’s cost is subtracted, and that cost is an estimate',
+    settledBy: STEP_TIMES,
+    check: (judgment) => {
+      if (answerAsRecorded(judgment) === null) return null;
+      const { unprofiled, recorded } = judgment.view.step;
+      return atMost(unprofiled < TRUSTED_CORRECTION * recorded ? 0.45 : 0.6);
+    },
+  },
+  {
+    id: 'correction-at-its-limit',
+    text: 'the profiler’s estimated cost is as large as whyslow ever subtracts',
+    settledBy: STEP_TIMES,
+    check: ({ view }) => when(isAtFloor(view), atMost(0.5)),
+  },
+  {
+    id: 'inferred-steps',
+    text: 'nothing marks the steps: a step is what the launches repeat',
+    check: ({ view }) => when(view.divided.steps.source === 'launches', atMost(0.6)),
+  },
+  {
+    id: 'no-steps',
+    text: 'the recording shows no step twice',
+    settledBy: SIX_STEPS,
+    check: ({ view }) => when(view.divided.steps.source === 'window', atMost(0.5)),
+  },
+  {
+    id: 'cold-start',
+    text: 'much of the recording is start-up: creating a context, loading code, compiling or capturing a graph',
+    settledBy: 'record warm steps: schedule(wait=5, warmup=3, active=6)',
+    comesFirst: true,
+    check: ({ view }) =>
+      when(view.source === 'trace' && (view.facts.startUp?.left ?? 0) >= COLD, atMost(0.4)),
+  },
+  {
+    id: 'little-recorded',
+    text: 'less than a millisecond was recorded, and no step twice',
+    settledBy: SIX_STEPS,
+    check: ({ view }) =>
+      when(
+        view.source === 'trace' && view.facts.steps.total < 2 && view.step.recorded < LITTLE_NS,
+        atMost(0.4),
+      ),
   },
 ] as const satisfies readonly DoubtCheck[];
 
@@ -271,6 +319,19 @@ export function captureNext(view: RankView | null, doubts: readonly Doubt[]): st
   if (view && view.facts.steps.count < 4) next.push(SIX_STEPS);
   return next.length > 0 ? [...new Set(next)] : [SIX_STEPS];
 }
+
+/** The answer with the profiler's cost in it, if it differs. Null: it does not, or the step was measured without the profiler. */
+export function answerAsRecorded({ view, best, lateComputing }: Judgment): VerdictClass | null {
+  if (view.source === 'log' || isMeasured(view.step) || emptyingQueue(view)) return null;
+  const recorded = bestClass(sharesOf(view, view.facts.time), lateComputing);
+  return recorded === best ? null : recorded;
+}
+
+/** The corrected step is never below this part of the recorded one (replay/recording-cost.ts). */
+const isAtFloor = (view: RankView) =>
+  view.source === 'trace' &&
+  !isMeasured(view.step) &&
+  view.step.unprofiled <= 1.01 * LEAST_LEFT * view.step.recorded;
 
 /** Share of the step in which only copies run that may go either way. They count as work of the device. */
 function untoldCopies(view: RankView, shares: Shares): number {

@@ -152,7 +152,11 @@ export const lightFactsShape: Shape<TraceFacts> = checked(
     switches: list(text),
     hasGpuWork: flag,
     hasHostEvents: flag,
-    program: object<Program>({ torch: flag, serving: nullable(oneOf(['vllm', 'sglang', 'tensorrt'])) }),
+    program: object<Program>({
+      torch: flag,
+      trains: flag,
+      serving: nullable(oneOf(['vllm', 'sglang', 'tensorrt'])),
+    }),
     steps: stepsShape,
     time: timeShape,
     timePerStep: list(timeShape),
