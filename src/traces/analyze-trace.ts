@@ -165,11 +165,9 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
             operators: totalOperators(trace, tree),
             events: tree.counted.reduce((n, c) => n + c, 0),
             frames: frames.length,
-            // Without calls of CUDA, waiting for the device looks like a pause.
-            pauses:
-              work.length > 0 && trace.links.workWithoutLaunch === trace.links.work.length
-                ? NO_PAUSES
-                : findPauses(host, inDetail, operators, osCalls(trace, host.threads)),
+            pauses: !seesHost(trace, work)
+              ? NO_PAUSES
+              : findPauses(host, inDetail, operators, osCalls(trace, host.threads)),
           },
   };
 }
@@ -199,6 +197,11 @@ function startUpFacts(once: Spans, steps: number, { from, to }: StepWindow): Sta
   const left = lengthOf(clip(once, from, to)) / Math.max(1, to - from);
   return steps > 0 || time >= SIZEABLE * (to - from) ? { time: ns(time), steps, left: share(left) } : null;
 }
+
+/** Without CUDA calls, waiting for the device looks like a pause. Without operators, everything that PyTorch does looks like one. */
+const seesHost = (trace: Trace, work: GpuWork): boolean =>
+  trace.index.ofKinds((k) => k.category === Category.cpuOp).length > 0 &&
+  (work.length === 0 || trace.links.workWithoutLaunch < trace.links.work.length);
 
 function stepFacts(source: StepSource, { steps, bounds, irregular }: StepWindow, total: number): StepFacts {
   const periods = steps.map((_, i) => ns(bounds[i + 1]! - bounds[i]!));

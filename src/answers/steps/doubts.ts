@@ -8,7 +8,14 @@ import { isMeasured } from '../../facts/step-time.js';
 import { sumOfClasses } from '../../facts/time-class.js';
 import type { Doubt } from '../kit/claim.js';
 import { emptyingQueue, mayHideSlowWorkers } from './prefetch-queue.js';
-import { bestClass, type Judgment, type Shares, sharesOf, type VerdictClass } from './shares.js';
+import {
+  bestClass,
+  type Judgment,
+  type Shares,
+  sharesAsRecorded,
+  sharesOf,
+  type VerdictClass,
+} from './shares.js';
 
 /** `by`: the confidence drops by this much. `atMost`: it cannot be higher than this. */
 interface Effect {
@@ -48,11 +55,10 @@ const computesNothing = (view: RankView) =>
 
 /** Start-up that takes this share of what was recorded distorts everything else. */
 const COLD = 0.2;
+/** With fewer pieces of GPU work, what the device waits for may be anything. */
+const FEW_WORKS = 10;
 /** A shorter recording of something that happens once is a few operators, not a job. */
 const LITTLE_NS = 1_000_000;
-/** In no loop of the zoo whose answer changes does the correction take more than 45% of the step. Beyond, nothing was measured. */
-const TRUSTED_CORRECTION = 0.5;
-
 /** A trace shows what happens inside each step. A log of fewer steps than this shows only their warm-up. */
 const isShortRun = (view: RankView) => view.source === 'log' && view.facts.steps.count < 3;
 
@@ -219,10 +225,11 @@ export const DOUBT_CHECKS = [
     id: 'correction-decides',
     text: 'the answer changes when the profiler’s cost is subtracted, and that cost is an estimate',
     settledBy: STEP_TIMES,
-    check: (judgment) => {
-      if (answerAsRecorded(judgment) === null) return null;
-      const { unprofiled, recorded } = judgment.view.step;
-      return atMost(unprofiled < TRUSTED_CORRECTION * recorded ? 0.45 : 0.6);
+    check: ({ view, lateComputing }) => {
+      const recorded = emptyingQueue(view) ? null : sharesAsRecorded(view);
+      const changes =
+        recorded !== null && bestClass(recorded, lateComputing) !== bestClass(sharesOf(view), lateComputing);
+      return when(changes, atMost(view.step.unprofiled < 0.5 * view.step.recorded ? 0.5 : 0.6));
     },
   },
   {
@@ -234,13 +241,13 @@ export const DOUBT_CHECKS = [
   {
     id: 'inferred-steps',
     text: 'nothing marks the steps: a step is what the launches repeat',
-    check: ({ view }) => when(view.divided.steps.source === 'launches', atMost(0.6)),
+    check: ({ view }) => when(view.divided.steps.source === 'launches', atMost(0.5)),
   },
   {
     id: 'no-steps',
     text: 'the recording shows no step twice',
     settledBy: SIX_STEPS,
-    check: ({ view }) => when(view.divided.steps.source === 'window', atMost(0.5)),
+    check: ({ view }) => when(view.divided.steps.source === 'window', { by: 0.1, atMost: 0.5 }),
   },
   {
     id: 'cold-start',
@@ -252,13 +259,14 @@ export const DOUBT_CHECKS = [
   },
   {
     id: 'little-recorded',
-    text: 'less than a millisecond was recorded, and no step twice',
+    text: 'too little was recorded: no step twice, and hardly any work',
     settledBy: SIX_STEPS,
-    check: ({ view }) =>
-      when(
-        view.source === 'trace' && view.facts.steps.total < 2 && view.step.recorded < LITTLE_NS,
-        atMost(0.4),
-      ),
+    check: ({ view, best }) => {
+      if (view.source !== 'trace' || view.facts.steps.total > 1) return null;
+      const works = view.facts.kernels.reduce((sum, k) => sum + k.count, 0);
+      const isIdle = best !== 'gpu' && view.facts.hasGpuWork && works < FEW_WORKS;
+      return when(isIdle || view.step.recorded < LITTLE_NS, atMost(0.4));
+    },
   },
 ] as const satisfies readonly DoubtCheck[];
 
@@ -314,17 +322,9 @@ export function captureNext(view: RankView | null, doubts: readonly Doubt[]): st
     return ['run the job without its own profiler; `whyslow run` then records a window itself'];
   const next = doubts.flatMap((d) => d.settledBy ?? []);
   if (!(view?.source === 'trace' && view.facts.hasHostEvents)) next.push(BOTH_ACTIVITIES);
-  if (!view || view.facts.steps.source === 'window')
-    next.push('call profiler.step() at the end of every step');
+  if (!view || view.facts.steps.source === 'window') next.push('call profiler.step() once per iteration');
   if (view && view.facts.steps.count < 4) next.push(SIX_STEPS);
   return next.length > 0 ? [...new Set(next)] : [SIX_STEPS];
-}
-
-/** The answer with the profiler's cost in it, if it differs. Null: it does not, or the step was measured without the profiler. */
-export function answerAsRecorded({ view, best, lateComputing }: Judgment): VerdictClass | null {
-  if (view.source === 'log' || isMeasured(view.step) || emptyingQueue(view)) return null;
-  const recorded = bestClass(sharesOf(view, view.facts.time), lateComputing);
-  return recorded === best ? null : recorded;
 }
 
 /** The corrected step is never below this part of the recorded one (replay/recording-cost.ts). */
