@@ -56,12 +56,12 @@ describe('triage of a GPU job', () => {
     ['host/launch', 'launches', { processes: [launches], gpuText: DMON.launch }],
     [
       'host/launch',
-      'launches beside workers that wait for work',
+      'launches while workers wait for work',
       { processes: [launches, worker(200, { waits: 'poll_schedule_timeout' })], gpuText: DMON.launch },
     ],
     [
       'data/workers-restarted',
-      'workers of short epochs, of which some are seen once',
+      'workers of short epochs, some of them seen once',
       {
         processes: [
           trainer,

@@ -90,7 +90,7 @@ async function program(
     .addHelpText('after', EXAMPLES);
   const [word = ''] = argv;
   const isNamed = Object.values(groups).some((commands) => Object.hasOwn(commands, word));
-  // All of them for the help, and for a name that may be misspelt.
+  // All of them for the help, and for a name that may be misspelled.
   const isWanted = (name: string) => (isNamed ? name === word : !['--version', '-V'].includes(word));
   for (const [heading, commands] of Object.entries(groups)) {
     command.commandsGroup(heading);

@@ -3,7 +3,7 @@ import { type Ms, ms } from '../base/units.js';
 import type { ChangedWork, WorkChange } from './compare-report.js';
 import type { WorkTotal } from './run-profile.js';
 
-/** Smaller changes, as a share of the step before, are not told. */
+/** Smaller changes, as a share of the step before, are not reported. */
 const MATTERS = 0.005;
 /** Counts and times that differ by less are the same. */
 const SAME = 0.05;

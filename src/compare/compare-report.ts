@@ -7,7 +7,7 @@ import type { Speedup } from '../rules/kit/finding.js';
 
 export interface CompareReport {
   readonly schema: 'whyslow/compare/1';
-  /** faster, slower: the interval leaves out no difference; same: it lies within 3% */
+  /** faster, slower: the interval excludes no difference; same: it is within 3% */
   readonly verdict: StepVerdict;
   /** the answer for a person */ readonly sentence: string;
   readonly step: ComparedStep;
@@ -17,7 +17,7 @@ export interface CompareReport {
     readonly before_ms: Ms;
     readonly after_ms: Ms;
   }[];
-  /** phases of event logs, and what lies between steps */ readonly phases: readonly ChangedTime[];
+  /** phases of event logs, and time between steps */ readonly phases: readonly ChangedTime[];
   /** largest change first; only what matters to the step */ readonly kernels: readonly ChangedWork[];
   /** host calls, by their own time under the profiler */ readonly operators: readonly ChangedWork[];
   /** ranks that both sides have; empty: a single rank */
@@ -47,7 +47,7 @@ export interface ComparedStep {
   readonly speedup: Speedup;
   /** of the interval, e.g. 0.95 */ readonly level: number;
   /** sample: the sides have different batch sizes */ readonly per: 'step' | 'sample';
-  /** to record on each side to tell this difference from noise; null: more steps do not help */
+  /** to record on each side to distinguish this difference from noise; null: more steps do not help */
   readonly more_steps: number | null;
   /** runs needed on each side; null: runs are not what is missing */ readonly more_runs: number | null;
 }
@@ -87,8 +87,8 @@ export interface ComparedFindings {
   readonly predicted: readonly {
     readonly rule: string;
     readonly id: string;
-    /** what fixing it was to bring */ readonly speedup: Speedup;
-    /** what the change brought; null: several findings are gone at once, see together */
+    /** predicted gain of fixing it */ readonly speedup: Speedup;
+    /** measured gain of the change; null: several findings are gone at once, see together */
     readonly measured: number | null;
   }[];
   readonly together: {

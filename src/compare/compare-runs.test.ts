@@ -62,7 +62,7 @@ describe('compareRuns', () => {
     expect(compareRuns([run], [drawnRun({ times: steady(100) })]).kernels).toEqual([]);
   });
 
-  it('compares a prediction with what its fix brought', () => {
+  it('a prediction is compared with the measured gain of its fix', () => {
     const { findings } = compareRuns(
       [drawnRun({ times: steady(100), findings: [finding('t4', 2.1, 52), finding('t9', null)] })],
       [drawnRun({ times: steady(50), findings: [finding('t9', null), finding('t8', 1.2)] })],
@@ -75,7 +75,7 @@ describe('compareRuns', () => {
     expect(findings.together).toBeNull();
   });
 
-  it('compares several fixes together, because nobody knows which brought what', () => {
+  it('several fixes are compared together, because their gains cannot be separated', () => {
     const { findings } = compareRuns(
       [drawnRun({ times: steady(100), findings: [finding('t4', 1.5, 33), finding('t9', 1.4, 27)] })],
       [drawnRun({ times: steady(40) })],
@@ -178,12 +178,12 @@ describe('compareRuns', () => {
     ]);
   });
 
-  it('cannot tell where runs of one side differ, and says how many runs would', () => {
+  it('runs of one side that differ make the answer inconclusive, and it says how many runs would settle it', () => {
     const side = (means: number[]) => means.map((m) => drawnRun({ times: steady(m) }));
     const report = compareRuns(side([100, 104, 97]), side([103, 99, 104]));
     expect(report.verdict).toBe('cannot-tell');
     expect(report.sentence).toMatch(
-      /slower, but runs of the same side differ by \d\.\d%.*: cannot tell; record \d+ runs/,
+      /slower, but runs of the same side differ by \d\.\d%.*: inconclusive; record \d+ runs/,
     );
     expect(report.step.more_runs).toBeGreaterThan(3);
   });

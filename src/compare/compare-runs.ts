@@ -82,7 +82,7 @@ const stepOf = (compared: number, samples: number | null, per: 'step' | 'sample'
 const classOf = (runs: Runs, name: (typeof TIME_CLASSES)[number]): Ms =>
   ms(mean(runs.map(({ report }) => report.time[name] * (report.step.ms ?? 0))));
 
-/** Phases of the log, and what lies between steps. */
+/** Phases of the log, and time between steps. */
 const phasesOf = ({ phases, report }: RunProfile) => [
   ...phases,
   ...report.step.parts.filter((part) => !phases.some((p) => p.name === part.name)),
@@ -118,7 +118,7 @@ function sideOf(runs: Runs): ComparedSide {
   };
 }
 
-/** Findings that are gone or new, and what those that are gone were to bring. `speedup`: what was measured. */
+/** Findings that are gone or new, and the predicted gain of those that are gone. `speedup`: what was measured. */
 function comparedFindings(
   before: readonly RunProfile[],
   after: readonly RunProfile[],

@@ -22,7 +22,9 @@ const step = z.strictObject({
     .int()
     .min(0)
     .nullable()
-    .describe('to record on each side to tell this difference from noise; null: more steps do not help'),
+    .describe(
+      'to record on each side to distinguish this difference from noise; null: more steps do not help',
+    ),
   more_runs: z
     .int()
     .min(0)
@@ -71,11 +73,11 @@ const findings = z.strictObject({
     z.strictObject({
       rule: z.string(),
       id: z.string(),
-      speedup: speedup.describe('what fixing it was to bring'),
+      speedup: speedup.describe('predicted gain of fixing it'),
       measured: z
         .number()
         .nullable()
-        .describe('what the change brought; null: several findings are gone at once, see together'),
+        .describe('measured gain of the change; null: several findings are gone at once, see together'),
     }),
   ),
   together: z.strictObject({ predicted: z.number(), measured: z.number() }).nullable(),
@@ -140,15 +142,13 @@ const timeClass = z.enum(TIME_CLASSES);
 
 export const comparison = z.strictObject({
   schema,
-  verdict: stepVerdict.describe(
-    'faster, slower: the interval leaves out no difference; same: it lies within 3%',
-  ),
+  verdict: stepVerdict.describe('faster, slower: the interval excludes no difference; same: it is within 3%'),
   sentence,
   step,
   time: z
     .array(z.strictObject({ class: timeClass, before_ms: ms, after_ms: ms }))
     .describe('classes of time, per step'),
-  phases: z.array(changedTime).describe('phases of event logs, and what lies between steps'),
+  phases: z.array(changedTime).describe('phases of event logs, and time between steps'),
   kernels: z.array(changedWork).describe('largest change first; only what matters to the step'),
   operators: z.array(changedWork).describe('host calls, by their own time under the profiler'),
   ranks: z

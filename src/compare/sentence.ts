@@ -3,7 +3,7 @@ import type { StepComparison } from './step-times/step-comparison.js';
 
 /** From this factor on, percent are hard to read. */
 const AS_FACTOR = 1.5;
-/** An interval that reaches this factor says nothing but that it is wide. */
+/** An interval that reaches this factor is too wide to be useful. */
 const USELESS = 10;
 
 /** `12.4% faster, 95% between 10.9 and 13.8%: not noise`. `per`: `''`, or ` per sample`. */
@@ -18,7 +18,7 @@ export function stepSentence(comparison: StepComparison, level: Share, per: stri
 
 function ends({ speedup, verdict }: StepComparison): string {
   const [from, to] = verdict === 'faster' ? [speedup.low, speedup.high] : [speedup.high, speedup.low];
-  if (asFactor(speedup.likely)) return `×${factor(from)} and ×${factor(to)}`;
+  if (asFactor(speedup.likely)) return `${factor(from)}× and ${factor(to)}×`;
   return `${percent(from)} and ${percent(to)}%`;
 }
 
@@ -36,13 +36,13 @@ function cannotTell(
       : drift > 0
         ? `the machine drifted by ${(100 * drift).toFixed(1)}% meanwhile`
         : 'that may be noise';
-  return `${seen}${per}, but ${why}${range}: cannot tell; ${advice(moreSteps, moreRuns)}`;
+  return `${seen}${per}, but ${why}${range}: inconclusive; ${advice(moreSteps, moreRuns)}`;
 }
 
 function advice(moreSteps: number | null, moreRuns: number | null): string {
   if (moreSteps !== null) return `record ${formatCount(moreSteps, 'more step')} on each side`;
   if (moreRuns !== null) return `record ${moreRuns} runs on each side`;
-  return 'a difference this small cannot be told on this machine';
+  return 'this machine is too noisy to show a difference this small';
 }
 
 const asFactor = (speedup: number) => Math.abs(Math.log(speedup)) >= Math.log(AS_FACTOR);
@@ -53,9 +53,9 @@ const factor = (speedup: number) => {
 /** Time saved, as a share of the time before; or time added. */
 const percent = (speedup: number) => (100 * Math.abs(1 / speedup - 1)).toFixed(1);
 
-/** `12.4% faster`, `5.0% slower`, `1.90 times as fast`, `2.10 times slower`. */
+/** `12.4% faster`, `5.0% slower`, `1.90× faster`, `2.10× slower`. */
 export function change(speedup: number): string {
   const isFaster = speedup >= 1;
   if (!asFactor(speedup)) return `${percent(speedup)}% ${isFaster ? 'faster' : 'slower'}`;
-  return isFaster ? `${factor(speedup)} times as fast` : `${factor(speedup)} times as slow`;
+  return isFaster ? `${factor(speedup)}× faster` : `${factor(speedup)}× slower`;
 }

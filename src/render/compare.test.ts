@@ -39,7 +39,7 @@ const REPORT = compareRuns(
 describe('a comparison', () => {
   it('reads on a terminal', () => {
     expect(renderCompare(REPORT, { color: false })).toMatchInlineSnapshot(`
-      "1.61 times as fast, 95% between ×1.58 and ×1.65: not noise
+      "1.61× faster, 95% between 1.58× and 1.65×: not noise
         step 100 ms → 62.0 ms
         before  runs/main  100 ms, 60 steps, measured; bottleneck gpu
         after   runs/change  62.0 ms, 60 steps, measured; bottleneck gpu
@@ -74,9 +74,7 @@ describe('a comparison', () => {
 
   it('a comparison in Markdown is a comment for a pull request, in which names are only text', () => {
     const text = markdownCompare(REPORT);
-    expect(text).toMatch(
-      /^### 🟢 Step time: 1\.61 times as fast, 95% between ×1\.\d+ and ×1\.\d+: not noise\n/,
-    );
+    expect(text).toMatch(/^### 🟢 Step time: 1\.61× faster, 95% between 1\.\d+× and 1\.\d+×: not noise\n/);
     expect(text).toContain('| input wait | 40.0 ms | 0 | −40.0 ms |');
     expect(text).toContain('predicted ×1.50 (×1.40 to ×1.70), measured ×1.61');
     expect(text).not.toContain('<img');

@@ -1,5 +1,5 @@
 /**
- * `void at::native::f<c10::Half>(int, float)` is `f<Half>`: return type, namespaces and parameters do not tell kernels apart.
+ * `void at::native::f<c10::Half>(int, float)` is `f<Half>`: return type, namespaces and parameters do not distinguish kernels.
  * Names that are no C++ signature, such as `aten::add_`, stay as they are.
  */
 export function shortKernelName(name: string): string {

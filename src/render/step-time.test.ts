@@ -61,7 +61,7 @@ describe('gain', () => {
   });
 });
 
-describe('what lies between training steps', () => {
+describe('time between training steps', () => {
   const parts = [
     { name: 'checkpoint', ms: ms(60), between: true },
     { name: 'rollout', ms: ms(10), between: false },

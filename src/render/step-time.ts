@@ -95,7 +95,7 @@ export function stepSource(report: Pick<Report, 'step' | 'critical_path' | 'rank
 function profilerCost({ ms: step, corrected, source, parts }: ReportStep, profiled: Ms): string {
   const text = `${formatTime(profiled)} under the profiler`;
   if (step === null || !(corrected || source === 'events')) return text;
-  // A window of a few steps has nothing of what lies between most of them.
+  // A window of a few steps has little of the time between them.
   const training = ms(parts.reduce((left, p) => (p.between ? left - p.ms : left), step as number));
   const without = formatTime(training);
   if (without === formatTime(profiled)) return `${text}, the same without it (${how(corrected)})`;

@@ -11,7 +11,7 @@ import { reportSchema } from './report-schema.js';
 const LATE = 777;
 const SLOW_STAGE = 3;
 
-/** 8 ranks a host, 4 pipeline stages of which the last is late, and one rank that waits for input. */
+/** 8 ranks per host, 4 pipeline stages, the last of them late, and one rank that waits for input. */
 function reportOf(count: number): Report {
   const sample = sampleReport();
   const one = sample.ranks[0]!;

@@ -46,7 +46,7 @@ const step = z.strictObject({
   ms: ms
     .nullable()
     .describe(
-      'step time without the profiler, measured or estimated, with what lies between steps; null: no steps were recorded',
+      'step time without the profiler, measured or estimated, including the time between steps; null: no steps were recorded',
     ),
   source: z.enum(['events', 'gpu-timeline', 'host']).describe('what ms was measured with'),
   profiled_ms: ms.nullable().describe('step time as the profiler recorded it; null without a trace'),
@@ -61,11 +61,11 @@ const step = z.strictObject({
       z.strictObject({
         name: z.string(),
         ms,
-        between: z.boolean().describe('it lies between training steps, not in them'),
+        between: z.boolean().describe('it is between training steps, not in them'),
       }),
     )
     .describe(
-      "parts of ms with a name: what lies between training steps (checkpoint, evaluation, logging), and the job's own phases on the host",
+      "parts of ms with a name: time between training steps (checkpoint, evaluation, logging), and the job's own phases on the host",
     ),
   iteration: z
     .strictObject({
@@ -172,9 +172,7 @@ const straggler = z.strictObject({
   cost_ms: ms.describe('milliseconds per step that the others wait'),
   cost_high_ms: ms
     .nullable()
-    .describe(
-      'the most that it may cost, where a log cannot tell how much of the delay is hidden; else null',
-    ),
+    .describe('the most that it may cost, if a log does not show how much of the delay is hidden; else null'),
   confidence,
   sentence: z.string(),
 });

@@ -57,18 +57,18 @@ export interface ReportJob {
 }
 
 export interface ReportStep {
-  /** step time without the profiler, measured or estimated, with what lies between steps; null: no steps were recorded */
+  /** step time without the profiler, measured or estimated, including the time between steps; null: no steps were recorded */
   readonly ms: Ms | null;
   /** what ms was measured with */ readonly source: 'events' | 'gpu-timeline' | 'host';
   /** step time as the profiler recorded it; null without a trace */ readonly profiled_ms: Ms | null;
   /** step times that ms is the mean of, in order: what compare needs; of many steps, means of groups of equal length */
   readonly times_ms: readonly Ms[];
   /** true: ms is an estimate, profiled_ms without the profiler's own cost */ readonly corrected: boolean;
-  /** parts of ms with a name: what lies between training steps (checkpoint, evaluation, logging), and the job's own phases on the host */
+  /** parts of ms with a name: time between training steps (checkpoint, evaluation, logging), and the job's own phases on the host */
   readonly parts: readonly {
     readonly name: string;
     readonly ms: Ms;
-    /** it lies between training steps, not in them */ readonly between: boolean;
+    /** it is between training steps, not in them */ readonly between: boolean;
   }[];
   /** what one step is, if it is more than one optimizer step after one backward pass; null: it is not, or unknown */
   readonly iteration: ReportIteration | null;
@@ -156,7 +156,7 @@ export interface ReportStraggler {
   readonly pattern: Pattern;
   readonly cause: LateCause;
   /** milliseconds per step that the others wait */ readonly cost_ms: Ms;
-  /** the most that it may cost, where a log cannot tell how much of the delay is hidden; else null */
+  /** the most that it may cost, if a log does not show how much of the delay is hidden; else null */
   readonly cost_high_ms: Ms | null;
   readonly confidence: number;
   readonly sentence: string;

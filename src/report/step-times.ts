@@ -7,7 +7,7 @@ import { betweenSteps, isMeasured } from '../facts/step-time.js';
 const MAX_TIMES = 400;
 
 /**
- * The step times that `step.ms` is the mean of, in order: recorded steps without the profiler's cost, with what lies between
+ * The step times that `step.ms` is the mean of, in order: recorded steps without the profiler's cost, with the time between
  * steps spread evenly. A log has more steps than a trace.
  */
 export function stepTimes(view: RankView): readonly Ms[] {

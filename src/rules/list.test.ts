@@ -27,7 +27,7 @@ describe('the list of rules', () => {
     ]);
   });
 
-  it.each(sources)('%s has a test beside it', (file) => {
+  it.each(sources)('%s has a test next to it', (file) => {
     expect(files).toContain(file.replace(/\.ts$/, '.test.ts'));
   });
 });

@@ -82,7 +82,7 @@ describe('a job that does more than train', () => {
   };
   const run = (...rules: Rule[]) => runRules(rules, runOf([half]));
 
-  it('gains less from faster steps: what lies between them stays', () => {
+  it('a job with time between steps gains less from faster steps', () => {
     const { findings } = run(rule('double', 'knob', () => ({ price: gain(2) })));
     expect(findings[0]).toMatchObject({ speedup: { likely: 1.333 } });
     expect(findings[0]!.saving_ms).toBeCloseTo(between / 2e6, 3);
@@ -92,10 +92,10 @@ describe('a job that does more than train', () => {
     const { smallGain: _, ...small } = rule('small', 'knob', () => ({ price: gain(1.05) }));
     const { findings, silent } = run(small);
     expect(findings).toEqual([]);
-    expect(silent[0]!.reason).toMatch(/lies between training steps/);
+    expect(silent[0]!.reason).toMatch(/is spent between training steps/);
   });
 
-  it('saves what lies between steps on top', () => {
+  it('a fix of the time between steps saves it in addition', () => {
     const price = { speedup: { low: 1.5, likely: 2, high: 2 }, after: between, between: true } as const;
     const { findings } = run(
       rule('double', 'knob', () => ({ price: gain(2) })),

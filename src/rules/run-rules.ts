@@ -74,17 +74,18 @@ export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
 const OTHER_PACE = 1.5;
 
 /**
- * Traces of several jobs, or of several phases of one, may lie in one folder. The verdict is about the slowest; what a fix
- * brings to a step that is much shorter says nothing about that one.
+ * One folder may have traces of several jobs, or of several phases of one. The verdict is about the slowest; the gain of a fix
+ * for a much shorter step does not apply to it.
  */
 function atPaceOf(views: readonly RankView[]): readonly RankView[] {
   const slowest = largest(views.map((view) => view.step.unprofiled));
   return views.filter((view) => view.step.unprofiled * OTHER_PACE >= slowest);
 }
 
-const MOSTLY_BETWEEN_STEPS = 'the job would hardly get faster: most of its time lies between training steps';
+const MOSTLY_BETWEEN_STEPS =
+  'the job would hardly get faster: most of its time is spent between training steps';
 
-/** A gain of the training step as one of the whole step: what lies between steps stays. */
+/** A gain of the training step as one of the whole step: the time between steps stays. */
 function ofWholeStep(price: Price, view: RankView): Price {
   const outside = betweenSteps(view.step);
   if (price.between || outside === 0) return price;
@@ -197,10 +198,10 @@ function placeOf({ finding, rule }: Joined, list: readonly Joined[]): number {
   return Math.max(last + 1, Math.min(2, fixes));
 }
 
-/** A fix that saves this part of what the best one saves brings about as much. */
+/** A fix that saves this part of what the best one saves gains about as much. */
 const ALIKE = 0.75;
 
-/** What brings most first; of fixes that bring about as much, the cheapest. A step further counts for the first step. */
+/** The largest gain first; among about equal gains, the cheapest fix. A larger fix counts for the one that it extends. */
 function byGain(priced: readonly Joined[], further: readonly Joined[]): Joined[] {
   const saving = (f: Joined): number => {
     const steps = [f, ...further.filter(({ rule }) => rule.furtherThan === f.finding.id)];

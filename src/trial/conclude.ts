@@ -165,7 +165,7 @@ function notesOf(asItIs: readonly RankResult[], session: Session): readonly stri
     notes.push('the budget is spent (--budget); longer budgets give narrower intervals');
   if ([...session.comparisons().values()].some((gain) => gain.verdict === 'cannot-tell'))
     notes.push(
-      'cannot tell: turns of the same kind differ by as much; more rounds or steps narrow it (--rounds, --steps)',
+      'inconclusive: turns of the same kind differ by as much; more rounds or steps narrow it (--rounds, --steps)',
     );
   if (first && !first.seededByJob) notes.push('the job sets no seed, so trials set seed 0');
   if (first?.why === 'end') notes.push(`the job ended by itself after ${first.losses.length} steps`);

@@ -113,7 +113,7 @@ export class Session {
     const end = await runTurn({ ...turn, folder: join(scratch, name), fixes, record: null, keepLog });
     this.turns.push({ variant, end });
     this.#seconds.push(end.seconds);
-    // After a turn that measured nothing, the last turn as it is still stands beside the next fix.
+    // After a turn that measured nothing, the last unchanged turn is still next to the next fix.
     // One in which a fix found nothing to change was the job as it is.
     if (end.kind === 'measured') this.#lastWasAsItIs = variant === null || !foundSomething(end);
     if (end.kind === 'interrupted') this.stopped = 'interrupted';

@@ -22,6 +22,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   diagnosis: ['base', 'model', 'facts', 'replay', 'traces', 'logs', 'telemetry', 'ingest', 'run'],
   answers: [
     'base',
+    'remedies',
     'model',
     'facts',
     'traces',

@@ -79,7 +79,7 @@ describe('whyslow compare', () => {
       const { report, code } = await compared(few('a.jsonl', 100, 5), few('b.jsonl', 103, 6));
       expect(code).toBe(3);
       expect(report).toMatchObject({ schema: 'whyslow/compare/1', verdict: 'cannot-tell' });
-      expect(report.sentence).toMatch(/cannot tell; record \d+ more steps on each side/);
+      expect(report.sentence).toMatch(/inconclusive; record \d+ more steps on each side/);
     }));
 
   it('finds the planted fault of a pair of the zoo, with size and prediction', async () => {

@@ -109,7 +109,7 @@ describeWithTorch('a job under torchrun', () => {
       expect(phases[0]!.name).toMatch(/data_wait|training_step/);
       const faster = await whyslow(['compare', after, before, '--fail-over', '5%']);
       expect(faster.code).toBe(0);
-      expect(faster.stdout).toMatch(/times as fast|% faster/);
+      expect(faster.stdout).toMatch(/× faster|% faster/);
     }));
 
   // The samples and what is made of them have tests of their own.

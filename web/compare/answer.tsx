@@ -6,7 +6,7 @@ const LABELS = {
   faster: 'Faster',
   slower: 'Slower',
   same: 'No difference',
-  'cannot-tell': 'Cannot tell',
+  'cannot-tell': 'Inconclusive',
 } as const;
 
 /** The sentence, and the two step times that it is about. */

@@ -1,5 +1,6 @@
 import { largest } from '../../base/statistics.js';
 import { formatWhole } from '../../base/units.js';
+import { advise, use } from '../../remedies/remedies.js';
 import { GPU_BUSY, isStarved, powerLimitOf, type Throttle, throttleOf } from '../../telemetry/busy-gpu.js';
 import type { GpuState } from '../../telemetry/gpu-state.js';
 import type { Activity } from '../../triage/activity/activity.js';
@@ -67,8 +68,7 @@ function throttledClaim(activity: Activity, gpu: GpuState, throttle: Throttle): 
       gpuWords(activity) + hot,
       ...(limit === null ? [] : [`held down by ${holderOf(limit)} in ${percent(limit.share)} of busy time`]),
     ],
-    advice:
-      'Utilization does not show it: the kernels run, but slowly. Cool the GPU, raise its power limit or unlock its clocks, or leave it out.',
+    advice: `Utilization does not show it: the kernels run, but slowly. ${advise(use('unthrottle')).fix.text}`,
     next: ['nvidia-smi -q -d PERFORMANCE,CLOCK,POWER,TEMPERATURE', 'whyslow doctor'],
   };
 }

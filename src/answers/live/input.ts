@@ -1,5 +1,6 @@
 import { largest, mean } from '../../base/statistics.js';
 import { formatCount } from '../../base/units.js';
+import { inOneLine, use } from '../../remedies/remedies.js';
 import type { ProcessActivity } from '../../telemetry/processes/process-activity.js';
 import { MOSTLY_WAITS, PEGGED, READS, WAITS_FOR_IO } from '../../telemetry/processes/thresholds.js';
 import type { Activity } from '../../triage/activity/activity.js';
@@ -77,8 +78,7 @@ function restarted(activity: Activity): LiveClaim {
       `DataLoader workers are started again and again, ${workersSeen} in ${seconds.toFixed(0)} s for ${workerCount} at a time`,
     ),
     evidence: [gpuOrMain(activity), mainWords(activity)],
-    advice:
-      'Each epoch forks its workers anew and waits for the first batch: DataLoader(persistent_workers=True) keeps them (T5).',
+    advice: `Each epoch forks its workers again and waits for the first batch (T5). ${inOneLine(use('loader-persistent'))}`,
     next: [measured(activity)],
   };
 }
@@ -128,9 +128,8 @@ function byReading(activity: Activity, readers: readonly ProcessActivity[], conf
     ],
     advice:
       (inMain
-        ? 'No DataLoader workers were seen: start with num_workers=4 or more. '
-        : 'More workers hide latency: they wait in parallel. ') +
-      'Copy the data to a local NVMe disk, and pack small files into shards (WebDataset, tar).',
+        ? `No DataLoader workers were seen. ${inOneLine(use('loader-workers', { workers: 4, cores: null, datasetKnown: true }))} `
+        : '') + inOneLine(use('staged-data', { orWorkers: !inMain })),
     next: ['whyslow doctor --data DATA_DIRECTORY', measured(activity)],
   };
 }

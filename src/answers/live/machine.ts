@@ -1,5 +1,6 @@
 import { mean } from '../../base/statistics.js';
 import { formatCount } from '../../base/units.js';
+import { advise, inOneLine, use } from '../../remedies/remedies.js';
 import type { ProcessActivity } from '../../telemetry/processes/process-activity.js';
 import {
   DELAYED,
@@ -60,8 +61,7 @@ export function judgeMemory(activity: Activity): LiveClaim | null {
     confidence: 0.8,
     words: words('Short of memory', 'the job waits for pages that were swapped out or evicted'),
     evidence: [...evidence, gpuWords(activity)],
-    advice:
-      'Use fewer DataLoader workers or a smaller prefetch_factor, keep large objects out of the dataset, or get more memory.',
+    advice: advise(use('less-host-memory')).fix.text,
     next: ['free -h', 'ps -eo pid,rss,cmd --sort=-rss | head'],
   };
 }
@@ -76,6 +76,7 @@ export function judgeThreads(activity: Activity): LiveClaim | null {
   const threads = sum(crowd.map((p) => p.activeThreads));
   const inWorkers = crowd === workers;
   const each = Math.max(1, Math.floor(cpus / crowd.length));
+  const fewer = use('fewer-threads', { inWorkers, each });
   const set = crowd[0]!.facts.environment.OMP_NUM_THREADS;
   const who = inWorkers
     ? formatCount(workers.length, 'DataLoader worker')
@@ -95,10 +96,8 @@ export function judgeThreads(activity: Activity): LiveClaim | null {
       `OMP_NUM_THREADS is ${set === undefined ? 'not set' : set}`,
       ...(activity.usesGpu ? [gpuWords(activity)] : []),
     ],
-    advice: inWorkers
-      ? 'Each worker should use one thread: cv2.setNumThreads(0), OMP_NUM_THREADS=1. More workers would make it worse.'
-      : `Give each process as many threads as it has CPUs: OMP_NUM_THREADS=${each}. More DataLoader workers would make it worse.`,
-    next: [`OMP_NUM_THREADS=${inWorkers ? 1 : each} ${commandOf(activity)}`],
+    advice: advise(fewer).fix.text,
+    next: [`${advise(fewer).fix.code.replace('export ', '')} ${commandOf(activity)}`],
   };
 }
 
@@ -122,8 +121,7 @@ export function judgeCompiling(activity: Activity): LiveClaim | null {
       mainWords(activity),
       gpuWords(activity),
     ],
-    advice:
-      'Normal in the first minutes. If it goes on, shapes change and torch.compile compiles again: pad to a few sizes, or dynamic=True.',
+    advice: `This is normal in the first minutes. If it goes on, shapes change and torch.compile compiles again. ${inOneLine(use('few-shapes'))}`,
     next: [`TORCH_LOGS=recompiles ${commandOf(activity)}`, measured(activity), withStacks(activity)],
   };
 }

@@ -109,7 +109,7 @@ describe('stacks of one process', () => {
     expect(cause(six(COMPILE))).toMatchObject({ bottleneck: 'host', cause: 'compile' });
   });
 
-  it('tell an idle job that loads from one that hangs', () => {
+  it('stacks distinguish an idle job that loads from one that hangs', () => {
     const idle: DrawnProcess = { pid: 100, gpu: false, main: 0.03, switches: 400 };
     const { verdict } = judge({ processes: [idle] }, dumps(100, six(LOADER)));
     expect(verdict).toMatchObject({ bottleneck: 'data', cause: 'data-io', confidence: 0.9 });
@@ -120,7 +120,7 @@ describe('stacks of one process', () => {
     expect(cause(own)).toMatchObject({ bottleneck: 'data', cause: 'data-cpu', confidence: 0.8 });
   });
 
-  it('tell hung from slow: the same line, or busy in several', () => {
+  it('stacks distinguish hung from slow: the same line, or busy in several', () => {
     const waiting: DrawnProcess = { pid: 100, gpu: false, waits: 'futex_do_wait', switches: 0 };
     const lock = 'acquire /home/me/train.py:3';
     expect(judge({ processes: [waiting] }, dumps(100, six(lock))).verdict).toMatchObject({

@@ -1,5 +1,6 @@
 import { groupBy } from '../../base/group-by.js';
 import { mean } from '../../base/statistics.js';
+import { inOneLine, use } from '../../remedies/remedies.js';
 import type { Activity } from '../../triage/activity/activity.js';
 import type { ProcessStacks } from '../../triage/stacks/stacks.js';
 import { labelOf, words } from '../kit/words.js';
@@ -118,8 +119,7 @@ export function judgeWhereItRuns({ stacks, activity, outside }: SeenStacks): Liv
         `the training thread loads data itself ${percent(share('inLoader'))} of the time, in ${place}`,
       ),
       evidence,
-      advice:
-        'Load in worker processes: DataLoader(num_workers=…, persistent_workers=True, pin_memory=True).',
+      advice: inOneLine(use('loader-workers', { workers: 'N', cores: null, pin: true })),
     };
   if (!activity.usesGpu) return { ...outside, evidence };
   if (share('inCompiler') >= MOSTLY)
@@ -133,7 +133,7 @@ export function judgeWhereItRuns({ stacks, activity, outside }: SeenStacks): Liv
         `torch compiles ${percent(share('inCompiler'))} of the time, in ${place}`,
       ),
       evidence,
-      advice: 'If it goes on after the first steps, shapes change: pad to a few sizes, or dynamic=True.',
+      advice: `If it goes on after the first steps, shapes change. ${inOneLine(use('few-shapes'))}`,
     };
   if (share('inTorch') >= MOSTLY)
     return {

@@ -1,4 +1,5 @@
 import { mean } from '../../base/statistics.js';
+import { inOneLine, use } from '../../remedies/remedies.js';
 import { isCrowdedOut } from '../../telemetry/processes/job-activity.js';
 import { MOSTLY_WAITS, PEGGED, READS } from '../../telemetry/processes/thresholds.js';
 import type { Activity } from '../../triage/activity/activity.js';
@@ -62,8 +63,7 @@ const launching = (activity: Activity, evidence: readonly string[], confidence: 
     'the training thread is pegged and cannot launch work fast enough for the GPU',
   ),
   evidence,
-  advice:
-    'The GPU waits for Python and launches. Larger batches, torch.compile(mode="reduce-overhead"), fused optimizers and fewer .item() calls help; faster kernels do not.',
+  advice: `The GPU waits for Python and launches. Larger batches, fused optimizers and fewer .item() calls help; faster kernels do not. ${inOneLine(use('compile-graphs', { fusesOptimizer: false }))}`,
   next: [withTrace(activity), withStacks(activity), withNsys(activity)],
 });
 
@@ -76,8 +76,7 @@ const loading = (activity: Activity, evidence: readonly string[], confidence: nu
     'the training thread is pegged, but hardly launches work; it seems to prepare data itself',
   ),
   evidence,
-  advice:
-    'Load in worker processes: DataLoader(num_workers=…, persistent_workers=True, pin_memory=True). Other Python work in the loop looks the same from outside; stacks show which it is.',
+  advice: `${inOneLine(use('loader-workers', { workers: 'N', cores: null, pin: true }))} Other Python work in the loop looks the same from outside; stacks show which it is.`,
   next: [withStacks(activity), measured(activity)],
 });
 

@@ -32,7 +32,7 @@ Examples:
   $ whyslow compare runs/main runs/my-change --html compare.html
 
 Exit codes: 0 done; 1 slower than --fail-over allows; 2 bad usage or input;
-3 the runs cannot tell (0 with --fail-over).`;
+3 the runs are inconclusive (0 with --fail-over).`;
 
 export function registerCompare(program: Command, context: CommandContext): void {
   program
@@ -41,7 +41,11 @@ export function registerCompare(program: Command, context: CommandContext): void
     .argument('[run...]', 'the run before, then the runs after; with --history only the new runs')
     .option('--before <runs...>', 'runs before the change')
     .option('--after <runs...>', 'runs after it')
-    .option('--fail-over <percent>', 'exit 1 if it is surely slower by more than this, e.g. 5%', percentage)
+    .option(
+      '--fail-over <percent>',
+      'exit 1 if the run is slower by more than this with 95% confidence, e.g. 5%',
+      percentage,
+    )
     .option('--history <file>', 'compare with the last good runs in this file, and add the new runs to it')
     .option('--accept', 'with --history: later runs are compared with this one even if it is slower')
     .option('--json', 'print the comparison as JSON')
@@ -137,7 +141,7 @@ async function show(report: CompareReport, options: CompareFlags, { stdout }: Co
   stdout.write(renderCompare(report, { color, columns, all: options.all ?? false }));
 }
 
-/** The gate fails only for what is certain. Where the runs cannot tell, it passes and says so. */
+/** The gate fails only for what is certain. If the runs are inconclusive, it passes and says so. */
 function setExitCode(report: CompareReport, failOver: number | null, context: CommandContext): void {
   const { verdict, step } = report;
   if (failOver === null) {

@@ -45,7 +45,7 @@ describe('whyslow diagnose', () => {
     });
   });
 
-  it('uses all steps and ranks unless told', async () => {
+  it('diagnose uses all steps and ranks by default', async () => {
     await run('a');
     expect(diagnose).toHaveBeenCalledWith(['a'], {
       steps: null,

@@ -112,7 +112,7 @@ async function diagnosedWithPage(
   return report;
 }
 
-/** Facts are made where the traces lie; the rest happens here. Null: there is a script to submit first. */
+/** Facts are made on the machines that have the traces; the rest happens here. Null: there is a script to submit first. */
 async function diagnosedOnEngine(
   paths: readonly string[],
   options: DiagnoseFlags,

@@ -41,7 +41,7 @@ async function runDoctor({ data, pid, python, json }: DoctorFlags, context: Comm
     import('../../render/terminal/doctor.js'),
   ]);
   const status = new StatusLine(context.stderr);
-  status.show('looking at the machine; importing torch takes some seconds');
+  status.show('looking at the machine; importing torch takes a few seconds');
   const probe = probeMachine({
     pid: pid ?? null,
     python: python ?? null,

@@ -270,7 +270,7 @@ async function report(
 /** As capture has it (config.py). */
 const DEFAULT_OVERHEAD = 0.005;
 
-/** Only where it is above the limit: a window in a short run. */
+/** Only if it is above the limit: a window in a short run. */
 function sayCost({ spent, of }: WindowCost, limit: number, context: CommandContext): void {
   if (spent <= limit * of) return;
   const [part, most] = [formatPercent(share(spent / of)), formatPercent(share(limit))];

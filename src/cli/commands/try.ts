@@ -213,7 +213,7 @@ class Tries {
     const { runTurn } = await import('../../trial/run-turn.js');
     this.#show('first run, to find what is slow');
     const settings = this.#turnSettings(null, 2);
-    // A window of the profiler needs some thirty steps.
+    // A profiler window needs about thirty steps.
     const steps = Math.max(FIRST_STEPS, settings.steps);
     const record = { out, run: id };
     return runTurn({

@@ -7,7 +7,7 @@ import { setFlagsFromString } from 'node:v8';
  */
 export const preferSmallHeap = (): void => setFlagsFromString('--optimize-for-size');
 
-/** Of a stored file. In larger ones the loops over all events weigh more than all that runs only once. */
+/** Of a stored file. In larger ones the loops over all events cost more than everything that runs only once. */
 const MOST_BYTES = 12e6;
 
 /**
@@ -23,6 +23,6 @@ function isSmallFile(path: string): boolean {
     const file = statSync(path);
     return file.isFile() && file.size <= MOST_BYTES;
   } catch {
-    return false; // told by whoever reads it
+    return false; // reported by whoever reads it
   }
 }

@@ -8,7 +8,7 @@ import type { HistoryEntry } from './entry.js';
 
 /** Older runs say little about today's machine. */
 const MAX_COMPARED = 10;
-/** More of them cannot be told apart in a chart. */
+/** More of them cannot be distinguished in a chart. */
 const MAX_POINTS = 500;
 
 /**
@@ -108,7 +108,7 @@ function ranksOf(values: readonly number[]): number[] {
   return values.map((value) => (sorted.indexOf(value) + sorted.lastIndexOf(value)) / 2);
 }
 
-/** Where the means of both parts differ most, weighed by how many runs they have. */
+/** Where the means of both parts differ most, weighted by how many runs they have. */
 function bestSplit(values: readonly number[]): { at: number; explained: number } {
   const n = values.length;
   const total = values.reduce((a, b) => a + b, 0);

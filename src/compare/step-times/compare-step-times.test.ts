@@ -22,7 +22,7 @@ describe('compareStepTimes', () => {
     expect(compareStepTimes([noisy(500, 100, 1, 0.02)], [noisy(500, 100, 2, 0.02)]).verdict).toBe('same');
   });
 
-  it('cannot tell from few noisy steps, and says how many more would do', () => {
+  it('a few noisy steps are inconclusive, and the answer says how many more would settle it', () => {
     const few = compareStepTimes([noisy(12, 100, 30, 0.12)], [noisy(12, 112, 40, 0.12)]);
     expect(few).toMatchObject({ verdict: 'cannot-tell', enough: false });
     expect(few.moreSteps).toBeGreaterThan(12);
@@ -55,7 +55,7 @@ describe('compareStepTimes', () => {
     expect(verdict).toBe('slower');
   });
 
-  it('tells only large differences from one or two steps', () => {
+  it('one or two steps show only large differences', () => {
     expect(compareStepTimes([[100]], [[150]]).verdict).toBe('cannot-tell');
     expect(compareStepTimes([[100]], [[150]]).moreSteps).toBe(49);
     expect(compareStepTimes([[100]], [[1000]]).verdict).toBe('slower');

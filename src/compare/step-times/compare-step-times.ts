@@ -112,7 +112,7 @@ const FIRST_STEPS = 50;
 /** Nobody records more runs than this. */
 const MAX_RUNS = 30;
 
-/** A difference of this many standard errors is told from noise nine times out of ten (1.96 for the interval, 1.28 for luck). */
+/** A difference of this many standard errors is distinguished from noise nine times out of ten (1.96 for the interval, 1.28 for luck). */
 const ERRORS = 3.2;
 
 interface Undecided {

@@ -17,7 +17,7 @@ function turns(variants: readonly (string | null)[], gains: Record<string, numbe
 const ORDER = [null, 'A', null, 'B', null, 'A', null, 'B', null];
 
 describe('compareTurns', () => {
-  it('tells what each variant brings, while the machine gets slower', () => {
+  it('the gain of each variant is found while the machine gets slower', () => {
     const found = compareTurns(turns(ORDER, { A: 1.2, B: 1 }, 0.02));
     expect([...found.keys()]).toEqual(['A', 'B']);
     expect(found.get('A')!.verdict).toBe('faster');

@@ -16,7 +16,7 @@ export interface Turn {
 /**
  * Each variant against the turns as it is right before and after it, so that a drifting machine cancels. How far turns as it
  * is differ from the next ones, and turns of one variant from each other, says how much of a difference is chance. A variant
- * with no turn as it is beside it has no answer.
+ * with no unchanged turn next to it has no answer.
  */
 export function compareTurns(
   turns: readonly Turn[],

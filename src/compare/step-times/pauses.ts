@@ -1,7 +1,7 @@
 import { largest, median, robustDeviation } from '../../base/statistics.js';
 import type { RunSteps } from './step-comparison.js';
 
-/** A pause takes this many times the usual step, and lies this many deviations off. */
+/** A pause takes this many times the usual step, and is this many deviations off. */
 const FAR = 1.5;
 const DEVIATIONS = 6;
 /** At most this share of a run's steps are pauses; with more, long steps belong to the job. One may be in any run. */

@@ -41,7 +41,7 @@ export function drawRuns(sides: readonly (readonly RunSteps[])[], random: Random
 }
 
 /**
- * Other means that the run might have had. `hasOthers`: its side has more runs. Then a run of which only the mean is known is a
+ * Other means that the run might have had. `hasOthers`: its side has more runs. Then a run with only a known mean is a
  * figure like any other: the runs show how much they differ.
  */
 function drawRun(recorded: RunSteps, random: Random, hasOthers: boolean): RunAlone {
@@ -56,7 +56,7 @@ function drawRun(recorded: RunSteps, random: Random, hasOthers: boolean): RunAlo
 
 type Drawn = Pick<RunAlone, 'within' | 'variance' | 'waves'>;
 
-/** What is seen of the noise, weighed with what is usual. */
+/** The observed noise, combined with what is usual. */
 function drawFew(steps: RunSteps, random: Random): Drawn {
   const n = steps.length;
   const middle = mean(steps);

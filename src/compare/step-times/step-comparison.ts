@@ -18,7 +18,7 @@ export interface StepComparison {
   readonly verdict: StepVerdict;
   /** The verdict is not `cannot-tell`. */
   readonly enough: boolean;
-  /** Steps to record on each side beside the present ones to tell this difference from noise. Null: steps do not help. */
+  /** Steps to record on each side, in addition to the present ones, to distinguish this difference from noise. Null: steps do not help. */
   readonly moreSteps: number | null;
   /** Runs to record on each side, the present ones included. Null: runs are not what is missing. */
   readonly moreRuns: number | null;

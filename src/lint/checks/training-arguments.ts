@@ -38,7 +38,7 @@ const isOn = (value: Constant | undefined): boolean => value === true;
 const SETTINGS: readonly Setting[] = [
   {
     names: ['bf16', 'fp16'],
-    // TRL's own arguments use bf16 unless told otherwise.
+    // TRL's own arguments use bf16 by default.
     isFault: (_, __, { name, keywords }, { values, mentions }) =>
       name.startsWith('transformers') &&
       !mentions(/bfloat16|float16|\btf32\b|deepspeed/) &&

@@ -63,7 +63,7 @@ export function readScript(text: string): Script {
   return { source, imports, blocks, calls, assignments, functions, dictionaries, errors, nameOf };
 }
 
-/** Null: brackets nested some hundred thousand deep, on which the parser overflows the stack. */
+/** Null: brackets nested about a hundred thousand deep, which overflow the parser's stack. */
 function parse(text: string): Tree | null {
   try {
     return parser.parse(inItsGrammar(text));

@@ -17,7 +17,7 @@ import { code, plain } from './safe.js';
 
 /** Rows of a folded table. The page has all of them. */
 const MAX_ROWS = 8;
-/** Parts of the step that are shown beside it. */
+/** Parts of the step that are shown with it. */
 const MAX_PARTS = 4;
 /** A comment is about 100 characters wide; the other columns need half of them. */
 const MAX_NAME = 60;

@@ -81,7 +81,7 @@ const MANY_RANKS = sampleReport({
         code: 'no-shapes',
         count: 1,
         message: 'shapes were not recorded',
-        consequence: 'GEMMs are told apart by name only',
+        consequence: 'GEMMs are distinguished by name only',
         first: null,
         ranks: [0],
       },
@@ -331,7 +331,7 @@ describe('renderDiagnose', () => {
     expect(text.match(/evidence: rank 0: _SingleProcess/g)).toHaveLength(1);
   });
 
-  it('says that the parts of the step lie along the critical path, and keeps a number and its unit together', () => {
+  it('diagnose says that the parts of the step are along the critical path, and keeps a number and its unit together', () => {
     const text = shownAlong(sampleReport());
     expect(text.replace(/\s+/g, ' ')).toContain('along the critical path of 2 ranks');
     const headline = `${'x '.repeat(33)}95% of it`;

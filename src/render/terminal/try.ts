@@ -27,7 +27,7 @@ const OUTCOMES: Readonly<Record<Outcome, string>> = {
   faster: 'faster',
   slower: 'slower',
   same: 'no difference',
-  'cannot-tell': 'cannot tell',
+  'cannot-tell': 'inconclusive',
   'not-applicable': 'does not apply',
   crashed: 'crashed',
   'timed-out': 'timed out',

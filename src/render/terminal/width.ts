@@ -1,7 +1,7 @@
 /** Columns that a text takes on a terminal: CJK and emoji take two, combining marks none. */
 
 const MARKS = /[\p{Mn}\p{Me}\p{Cf}]/u;
-// East Asian Wide and Fullwidth blocks (UAX #11), joined where only unassigned characters lie between.
+// East Asian Wide and Fullwidth blocks (UAX #11), joined if only unassigned characters are between them.
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{16fe0}-\u{18fff}\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
 const PLAIN = /^[\x20-\x7e]*$/;

@@ -5,7 +5,7 @@ import { ns } from '../../base/units.js';
 import type { LateRanks } from '../../run/lateness/late-ranks.js';
 import { rule } from './exposed-collectives.js';
 
-/** 10 ms of computing, 10 ms of all-reduce with nothing beside it, then the optimizer. */
+/** 10 ms of computing, 10 ms of all-reduce with nothing in parallel, then the optimizer. */
 const EXPOSED = `
   host 1  ProfilerStep#1 0-25200 | cudaLaunchKernel 10-20 #1 | cudaLaunchKernel 30-40 #2 | cudaLaunchKernel 50-60 #3
   host 1  cudaDeviceSynchronize 70-25110
@@ -17,7 +17,7 @@ const EXPECTED = { id: 'exposed-collectives', addresses: 'comms', unit: 'ms/step
 const view = drawView(steps(4, 25200, EXPOSED));
 
 describe('exposed collectives', () => {
-  it('are named with what hiding them could bring', () => {
+  it('exposed collectives are named with the most that hiding them could gain', () => {
     const found = fires(rule, view, EXPECTED);
     expect(found.evidence[0]!.value).toBeCloseTo(10, 1);
     expect(found.fix!.text).toMatch(/up to 10\.0 ms shorter/);
@@ -25,7 +25,7 @@ describe('exposed collectives', () => {
     expect(found.price).toBeNull();
   });
 
-  it('are named with what hiding them brings where all ranks were replayed', () => {
+  it('exposed collectives are named with the gain of hiding them if all ranks were replayed', () => {
     const across = { late: [], steps: 8, links: [], overlap: ns(7.5e6) };
     expect(JSON.stringify(check(rule, view, { across }))).toContain('the step gets 7.50 ms shorter');
   });
@@ -39,7 +39,7 @@ describe('exposed collectives', () => {
     expect(check(rule, waits, { across: { ...across, late: [someone] } })).toEqual({
       silent: expect.stringMatching(/all but waiting for a late rank is 0/),
     });
-    // Waiting that nobody is to blame for can still be hidden, and so can transfers beside a late rank.
+    // Waiting that nobody is to blame for can still be hidden, and so can transfers next to a late rank.
     expect(check(rule, waits, { across: { ...across, late: [] } })).toHaveProperty('findings');
     expect(check(rule, view, { across: { ...across, late: [someone] } })).toHaveProperty('findings');
   });

@@ -9,11 +9,11 @@ export const rule: AnyRule = {
   info: {
     id: 'exposed-collectives',
     alias: 'T23',
-    title: 'Collectives run with no computation beside them',
+    title: 'Collectives do not overlap with computation',
     needs: 'trace or events (all ranks better)',
-    looksFor: 'Communication that no computation hides, for a visible part of the step.',
+    looksFor: 'Communication that does not overlap with computation, for a visible part of the step.',
     why: 'Exposed communication is time in which the rank computes nothing.',
-    more: 'Buckets that are too small are all latency, too large ones start late. FSDP: limit_all_gathers=True if memory gets short. Between machines, look at the network first: the interface that NCCL chose (NCCL_DEBUG=INFO, NCCL_SOCKET_IFNAME), MTU, whyslow doctor.',
+    more: 'Small buckets are dominated by latency; large ones start late. FSDP: limit_all_gathers=True if memory gets short. Between machines, look at the network first: the interface that NCCL chose (NCCL_DEBUG=INFO, NCCL_SOCKET_IFNAME), MTU, whyslow doctor.',
     ...about('overlap-collectives'),
     thresholds: [EXPOSED],
   },
@@ -24,7 +24,7 @@ export const rule: AnyRule = {
       return silent('a more specific rule applies');
     return found({
       id: 'exposed-collectives',
-      title: 'collectives run with no computation beside them',
+      title: 'collectives do not overlap with computation',
       confidence: 0.8,
       addresses: 'comms',
       evidence: [exposedEvidence(view)],

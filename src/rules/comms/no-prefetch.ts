@@ -14,7 +14,7 @@ export const rule: AnyRule = {
     title: 'Parameters are gathered when they are needed, not before',
     needs: 'trace or events (all ranks better)',
     looksFor: 'Exposed communication, most of it all_gather: sharded parameters arrive too late.',
-    why: 'A layer cannot start before its parameters are gathered. Gathered during the layer before, they cost nothing.',
+    why: 'A layer cannot start before its parameters are gathered. If they are gathered during the previous layer, they cost nothing.',
     ...about('fsdp-prefetch'),
     thresholds: [EXPOSED, GATHERS],
   },

@@ -13,10 +13,10 @@ export const rule: AnyRule = {
   info: {
     id: 'pipeline-waits',
     alias: 'T23',
-    title: 'Stages of a pipeline wait for each other',
+    title: 'Pipeline stages wait for each other',
     needs: 'trace or events (all ranks better)',
     looksFor: 'Exposed communication, most of it sends and receives between two ranks.',
-    why: 'A stage computes nothing until the stage before sends its result. With p stages and m micro-batches, (p − 1) of (m + p − 1) turns are spent on filling and draining the pipeline. All stages run at the pace of the slowest.',
+    why: 'A stage computes nothing until the previous stage sends its result. With p stages and m micro-batches, (p − 1) of (m + p − 1) turns are spent on filling and draining the pipeline. All stages run at the pace of the slowest.',
     ...about('pipeline-schedule'),
     thresholds: [EXPOSED, STAGES],
   },
@@ -27,7 +27,7 @@ export const rule: AnyRule = {
     if (exchanged === null) return silent('little of the exposed communication is between two ranks');
     return found({
       id: 'pipeline-waits',
-      title: 'stages of a pipeline wait for each other',
+      title: 'pipeline stages wait for each other',
       confidence: 0.8,
       addresses: 'comms',
       evidence: [exposedEvidence(view), exchangeEvidence(view, exchanged), ...slowestStage(view, run.ranks)],

@@ -16,7 +16,7 @@ export const rule: TraceRule = {
     title: 'Several collectives of single numbers every step',
     needs: 'ranks or trace',
     looksFor:
-      'Collectives, on the device or the host, that move a few numbers (losses, norms, counts), several a step.',
+      'Collectives, on the device or the host, that move a few numbers (losses, norms, counts), several per step.',
     why: 'Each costs a launch and a round trip between all ranks. When its result is read, the whole pipeline stops.',
     more: 'whyslow_capture.MetricsGather does it: all metrics of a step in one all_gather and one read, a step late (pipelined=True) or every N steps.',
     ...about('one-collective'),
@@ -26,7 +26,7 @@ export const rule: TraceRule = {
     const all = collectivesOf(view, () => true);
     if (all.count === 0) return silent('no collectives were recorded');
     // gloo records sizes only with record_shapes.
-    if (all.bytes.every(Number.isNaN)) return silent('how much collectives carry was not recorded');
+    if (all.bytes.every(Number.isNaN)) return silent('the size of collectives was not recorded');
     // Barriers have no bytes.
     const scalars = collectivesOf(view, (_, size) => size > 0 && size <= SCALAR.value);
     if (scalars.count < COLLECTIVES.value) return silent('collectives carry tensors, not single numbers');

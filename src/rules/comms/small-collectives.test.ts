@@ -4,7 +4,7 @@ import { steps } from '../../../test/helpers/draw-trace.js';
 import { rule as exposedCollectives } from './exposed-collectives.js';
 import { rule } from './small-collectives.js';
 
-/** 10 ms of computing, then forty all_reduces of 100 kB, 0.25 ms each, with nothing beside them. */
+/** 10 ms of computing, then forty all_reduces of 100 kB, 0.25 ms each, with nothing in parallel. */
 const SMALL = `
   host 1  ProfilerStep#1 0-20200 | cudaLaunchKernel 10-20 #1 | cudaLaunchKernel 30-35 #2 x40@10
   host 1  cudaDeviceSynchronize 450-20150
@@ -16,7 +16,7 @@ describe('small collectives', () => {
   it('are counted, with their median size', () => {
     const expected = { id: 'small-collectives', addresses: 'comms', unit: 'ms/step', placed: false } as const;
     const found = fires(rule, draw(SMALL), expected);
-    expect(found.evidence[1]).toMatchObject({ text: '40 all_reduces a step, median 100 kB', value: 40 });
+    expect(found.evidence[1]).toMatchObject({ text: '40 all_reduces per step, median 100 kB', value: 40 });
     expect(found.fix!.text).toMatch(/larger buckets.*shorter/);
     expect(silence(exposedCollectives, draw(SMALL))).toMatch(/more specific/);
   });

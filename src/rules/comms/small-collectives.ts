@@ -12,8 +12,8 @@ export const rule: AnyRule = {
     alias: 'T23',
     title: 'Gradients are reduced in many small pieces',
     needs: 'trace or events (all ranks better)',
-    looksFor: 'Exposed communication with dozens of all_reduces a step, each below a megabyte.',
-    why: 'A small collective is all latency. A few large buckets move the same bytes in less time.',
+    looksFor: 'Exposed communication with dozens of all_reduces per step, each below a megabyte.',
+    why: 'Small collectives are dominated by latency. A few large buckets move the same bytes in less time.',
     ...about('ddp-bucket-size'),
     thresholds: [EXPOSED, MANY, SMALL],
   },
@@ -22,7 +22,7 @@ export const rule: AnyRule = {
     if (hidden) return hidden;
     const small = manySmallReduces(view);
     if (!small) return silent('all_reduces are few or large');
-    const reduces = `${small.count} all_reduces a step, median ${(small.bytes / 1e3).toFixed(0)} kB`;
+    const reduces = `${small.count} all_reduces per step, median ${(small.bytes / 1e3).toFixed(0)} kB`;
     return found({
       id: 'small-collectives',
       title: 'gradients are reduced in many small pieces',

@@ -32,7 +32,7 @@ export const rule: TraceRule = {
   check(view) {
     const { ns, count, operators } = hostTime(view, (o) => ALLOCATES.test(o.name));
     const small = silentBelow(view, ns, CALLS, 'allocator calls are');
-    if (small || count < 1) return small ?? silent('fewer than one allocator call a step');
+    if (small || count < 1) return small ?? silent('fewer than one allocator call per step');
     const price = priceOf(view, (plan) => withoutAllocations(plan, ns));
     const text = `${operators.map((o) => o.name).join(', ')}: ${count.toFixed(0)} calls per step, ${formatMs(ns)} (${percentOfStep(view, ns)})`;
     return found({
@@ -46,7 +46,7 @@ export const rule: TraceRule = {
   },
 };
 
-/** `perStep`: ns that all these calls take. Where memory is freed, the plan has the call with its wait; allocations are in host work. */
+/** `perStep`: ns that all these calls take. If memory is freed, the plan has the call with its wait; allocations are in host work. */
 function withoutAllocations(plan: Plan, perStep: number): void {
   const { nodes, steps } = plan;
   const frees = (n: number) => has(nodes.roles[n]!, Role.freesMemory);

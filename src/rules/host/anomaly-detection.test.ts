@@ -6,7 +6,7 @@ import { rule as hostSync } from './host-sync.js';
 
 const NODE = 'autograd::engine::evaluate_function: MulBackward0';
 /**
- * Ten forward operators of 1 ms; twenty backward nodes of 1 ms, of which 0.2 ms are the node's own: the rest looks for
+ * Ten forward operators of 1 ms; twenty backward nodes of 1 ms, 0.2 ms of it the node's own: the rest looks for
  * NaN and reads the answer.
  */
 const ANOMALY = `

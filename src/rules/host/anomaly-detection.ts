@@ -22,7 +22,7 @@ export const rule: TraceRule = {
     title: 'Anomaly detection is left on',
     needs: 'trace or script',
     looksFor: 'aten::isnan and _is_any_true after every backward node (detect_anomaly).',
-    why: 'Anomaly detection stores a Python stack for every forward operator, and reads a value back from the GPU after every backward one: loops get several times slower.',
+    why: 'Anomaly detection stores a Python stack for every forward operator, and reads a value back from the GPU after every backward one. This makes loops several times slower.',
     ...about('anomaly-off'),
     thresholds: [NAN_CHECKS],
   },

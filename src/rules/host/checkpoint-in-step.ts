@@ -17,7 +17,7 @@ export const rule: TraceRule = {
     title: 'A checkpoint is written on the training thread',
     needs: 'trace',
     looksFor:
-      'Pauses of the training threads in steps that copy many tensors, megabytes in all, to the host.',
+      'Pauses of the training threads in steps that copy many tensors (megabytes in total) to the host.',
     why: 'While the training thread serializes and writes a checkpoint it launches nothing.',
     ...about('background-checkpoint'),
     thresholds: [PAUSE, PAUSES, CHECKPOINT],

@@ -11,7 +11,7 @@ import { rule } from './cpu-contention.js';
 const onCpu = drawView(steps(4, 20000, 'host 1  ProfilerStep#1 0-20000 | aten::mm 0-190 x100@200'));
 const logged = loggedView({ compute: 80, idle_host: 20 });
 
-/** As measured on two busy cores: two threads of which most wait. */
+/** As measured on two busy cores: two threads that mostly wait. */
 const BUSY: CpuUse = {
   used: 0.4,
   queued: 1.47,
@@ -116,7 +116,7 @@ it.each<[string, Partial<CapturedRank> | undefined, RegExp]>([
   ['threads find a core', rank({ used: 0.97, queued: 0.025 }), /hardly wait/],
   ['one in five does not', rank({ used: 0.81, queued: 0.2 }), /hardly wait/],
   ['hardly any thread runs', rank({ used: 0.05, queued: 0.09 }), /hardly wait/],
-  ['the system does not tell', rank({ queued: null }), /hardly wait/],
+  ['the system does not report it', rank({ queued: null }), /hardly wait/],
   ['it was rarely throttled', rank({ queued: 0, throttled: 0.09 }), /hardly wait/],
 ])('is silent when %s', (_, own, reason) => {
   const run = own ? captured(own as CapturedRank) : captured();

@@ -10,7 +10,7 @@ const THROTTLED = threshold(
   'throttled',
   share(0.1),
   'of the quota’s periods',
-  'our judgment: a process that is stopped in fewer loses little',
+  'our judgment: a process that is stopped less often loses little',
 );
 const QUEUED = threshold(
   'waiting for a core',
@@ -22,7 +22,7 @@ const WAITING = threshold(
   'threads waiting for a core',
   0.1,
   'on average',
-  'our judgment: where hardly any thread runs, none is held up',
+  'our judgment: if hardly any thread runs, none is held up',
 );
 const THREAD_QUEUED = threshold(
   'training thread of a GPU job waiting for a core',
@@ -37,17 +37,17 @@ export const rule: AnyRule = {
   info: {
     id: 'cpu-contention',
     alias: null,
-    title: 'The job waits for processor cores',
+    title: 'The job waits for CPU cores',
     needs: 'manifests of whyslow run, or samples of /proc',
     looksFor:
       'Threads that are ready to run and wait for a core: more threads than cores, other processes on them, or a container that has used up its quota.',
-    why: 'An operator is done when the slowest of its threads is. If one of them waits for a core, the others wait for it.',
+    why: 'An operator finishes only when its slowest thread does. If one thread waits for a core, the others wait for it.',
     ...about('omp-threads'),
     thresholds: [THROTTLED, QUEUED, WAITING, THREAD_QUEUED],
   },
   check(view, run) {
     const own = run.captured.get(view.rank);
-    if (!own?.cpu || !own.cores) return silent('processor time was not recorded');
+    if (!own?.cpu || !own.cores) return silent('CPU time was not recorded');
     const { cpu, cores } = own;
     const usable = Math.max(1, Math.floor(Math.min(cores.allowed, cores.quota ?? cores.allowed)));
     const ranks = ranksSharing(own, cores, run);
@@ -114,7 +114,7 @@ function throttledBy(
   return {
     title: 'the container’s CPU quota stops the job',
     confidence: 0.9,
-    text: `the container had used up ${limit} in ${formatWholePercent(share(throttled))} of periods, and stood still for the rest of each`,
+    text: `the container had used up ${limit} in ${formatWholePercent(share(throttled))} of periods, and was stopped for the rest of each`,
     figure: 100 * throttled,
     remedy: use('omp-threads', { threads: threadsFor(usable, ranks), because: 'quota' }),
   };
@@ -131,7 +131,7 @@ function queuedOn(
   ranks: number,
 ): Contention | null {
   if (queued === null || queued < WAITING.value || queued < QUEUED.value * (used + queued)) return null;
-  // The GPU does not wait for threads beside the one that launches.
+  // The GPU waits only for the thread that launches.
   if (view.facts.hasGpuWork && !((threadQueued ?? 0) >= THREAD_QUEUED.value)) return null;
   const [all, workers] = [threads * ranks, (loader?.numWorkers ?? 0) * ranks];
   const onCores = `on ${formatCount(cores, 'core')}`;

@@ -21,7 +21,7 @@ export const rule: RunRule = {
   check({ evidence: { graphBreaks }, verdict }) {
     if (graphBreaks.length === 0) return silent('no graph breaks were logged');
     if (verdict.bottleneck !== 'host' && verdict.bottleneck !== 'unknown')
-      return silent('there are graph breaks, but the host is not what holds the step up');
+      return silent('there are graph breaks, but the host is not the bottleneck');
     const places = distinct(graphBreaks);
     return found({
       id: 'graph-breaks',

@@ -49,7 +49,7 @@ describe('pauses of the host', () => {
 
   it.each([
     ['the host waits for the GPU', /do not pause/, STEADY],
-    ['a large copy comes before it', /host-sync prices it/, RESULTS],
+    ['a large copy comes before it', /host-sync covers it/, RESULTS],
     ['the pause is a checkpoint', /a checkpoint being written/, CHECKPOINT],
   ])('is silent when %s', (_, reason, drawing) => {
     expect(silence(rule, draw(drawing))).toMatch(reason);

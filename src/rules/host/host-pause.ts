@@ -15,8 +15,8 @@ export const rule: TraceRule = {
     alias: 'W4',
     title: 'The training thread pauses: garbage collection, logging, file writes',
     needs: 'trace',
-    looksFor: 'Times of milliseconds in which the training threads call nothing of PyTorch.',
-    why: 'Python’s garbage collector walks all objects; logging and file writes block. Meanwhile nothing is launched.',
+    looksFor: 'Gaps of several milliseconds in which the training threads make no PyTorch call.',
+    why: 'Python’s garbage collector walks all objects; logging and file writes block. Nothing is launched meanwhile.',
     ...about('find-pause'),
     thresholds: [PAUSE, PAUSES],
   },
@@ -25,7 +25,7 @@ export const rule: TraceRule = {
     if ('silent' in pauses) return pauses;
     if (pauses.copied === 'checkpoint') return silent('the pauses are a checkpoint being written');
     if (pauses.copied === 'results' && isWorthwhile(priceWithoutReads(view)))
-      return silent('something is done with what is copied to the host: host-sync prices it');
+      return silent('the job works on what it copies to the host: host-sync covers it');
     return found({
       id: 'host-pause',
       title: 'the training thread pauses outside PyTorch',

@@ -24,7 +24,7 @@ export const rule: AnyRule = {
     title: 'The host reads values back from the GPU inside the step',
     needs: 'trace or events',
     looksFor:
-      'Reads of GPU values (.item(), .cpu(), nonzero) after which the GPU runs dry; in event logs, a metrics phase that takes part of the step.',
+      'Reads of GPU values (.item(), .cpu(), nonzero) that leave the GPU without work; in event logs, a metrics phase that takes part of the step.',
     why: 'To read a value the host waits until the GPU has caught up. Then the queue is empty and the GPU waits for the host.',
     ...about('late-reads'),
     thresholds: [

@@ -1,4 +1,4 @@
-import { about } from '../../remedies/remedies.js';
+import { about, elsewhere } from '../../remedies/remedies.js';
 import { LAUNCHES, priceCompiled, SHORT_KERNEL, waitsForLaunches } from '../kit/compiling.js';
 import { IDLE, runsCompiled } from '../kit/host.js';
 import { found, silent, type TraceRule } from '../kit/rule.js';
@@ -15,9 +15,9 @@ export const rule: TraceRule = {
     title: 'The GPU waits for launches: many short kernels, queue empty',
     needs: 'trace',
     looksFor:
-      'The GPU idle because the host issues work more slowly than the GPU does it: short kernels, most launches find an empty queue.',
+      'The GPU is idle because the host launches work more slowly than the GPU does it: kernels are short, and most launches find an empty queue.',
     why: 'Each operator costs the host 5–20 µs of Python and dispatch. Kernels shorter than that leave the GPU idle. torch.compile merges elementwise operators: fewer launches are left. Matrix products, norms and reductions stay, so the gain depends on the model.',
-    more: 'Leave the first steps out of any measurement: they compile. fullgraph=True raises an error where the graph breaks, instead of losing speed silently. transformers: TrainingArguments(torch_compile=True).',
+    more: `Leave the first steps out of any measurement: they compile. fullgraph=True raises an error at a graph break, instead of losing speed silently. ${elsewhere('compile')}`,
     ...about('compile'),
     thresholds: [IDLE, LAUNCHES, SHORT_KERNEL],
   },

@@ -10,20 +10,22 @@ const job = (counters: Parameters<typeof sampledRun>[0]['counters']) =>
   sampledRun({ processes: [{ pid: 100, main: 0.5 }], counters: counters ?? {} });
 
 describe('a machine short of memory', () => {
-  it('is told by the time in which tasks stall', () => {
+  it('memory pressure shows in the time in which tasks stall', () => {
     const found = fires(rule, view, EXPECTED, job({ memoryPressure: 0.4 }));
     expect(found.evidence[0]!.text).toBe('tasks waited for memory 40% of the time');
   });
 
-  it('is told by pages that come back from swap', () => {
+  it('memory pressure shows in pages read back from swap', () => {
     const found = fires(rule, view, EXPECTED, job({ swappedIn: 20e6, memoryPressure: 0 }));
     expect(found.title).toBe('the machine swaps while it trains');
     expect(found.evidence[0]!.text).toBe('20.0 MB/s were read back from swap');
   });
 
-  it('is not told from a healthy one, or without samples', () => {
-    expect(silence(rule, view, job({ memoryPressure: 0.02, swappedIn: 1000 }))).toBe('memory suffices');
-    expect(silence(rule, view, job({}))).toBe('memory suffices');
-    expect(silence(rule, view)).toBe('no samples of /proc');
+  it('memory pressure is not reported on a healthy machine, or without samples', () => {
+    expect(silence(rule, view, job({ memoryPressure: 0.02, swappedIn: 1000 }))).toBe(
+      'there is enough memory',
+    );
+    expect(silence(rule, view, job({}))).toBe('there is enough memory');
+    expect(silence(rule, view)).toBe('no /proc samples');
   });
 });

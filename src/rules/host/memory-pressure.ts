@@ -27,17 +27,17 @@ export const rule: AnyRule = {
     needs: 'samples of /proc (whyslow run, triage --out)',
     looksFor:
       'Tasks that stall because memory must be freed first (pressure stall information), or pages read back from swap while the job trains.',
-    why: 'Memory that was swapped out or evicted is read again from a disk, a thousand times slower. Every thread may be hit, at any time.',
+    why: 'Memory that was swapped out or evicted is read back from disk, which is a thousand times slower. It can delay any thread at any time.',
     ...about('less-host-memory'),
     thresholds: [STALLED, SWAPPED_IN],
   },
   check(view, run) {
     const sampled = run.evidence.activity.get(view.rank);
-    if (!sampled) return silent('no samples of /proc');
+    if (!sampled) return silent('no /proc samples');
     const { memoryPressure, swapRate, trainers, workers } = sampled.machine;
     const swaps = (swapRate ?? 0) >= SWAPPED_IN.value;
     const stalls = (memoryPressure ?? 0) >= STALLED.value;
-    if (!swaps && !stalls) return silent('memory suffices');
+    if (!swaps && !stalls) return silent('there is enough memory');
     const inSwap = [...trainers, ...workers].reduce((sum, p) => sum + p.swapped, 0);
     const text = [
       ...(stalls

@@ -1,4 +1,4 @@
-import { about, use } from '../../remedies/remedies.js';
+import { about, elsewhere, use } from '../../remedies/remedies.js';
 import { LAUNCHES, priceWithGraphs, SHORT_KERNEL, waitsForLaunches } from '../kit/compiling.js';
 import { IDLE, runsCompiled } from '../kit/host.js';
 import { isUnfusedOptimizer, optimizerOf } from '../kit/optimizer.js';
@@ -13,12 +13,12 @@ export const rule: TraceRule = {
   info: {
     id: 'no-cuda-graphs',
     alias: 'T15',
-    title: 'Every kernel is launched by itself: no CUDA graphs',
+    title: 'Every kernel is launched separately: no CUDA graphs',
     needs: 'trace',
     looksFor:
       'The same as launch-bound, in models that are compiled or could be, with shapes that do not depend on values.',
-    why: 'A CUDA graph starts a whole pass with one call: the host hardly matters any more. torch.compile records the graphs. Shapes must not change, and memory for a graph stays allocated.',
-    more: 'Modes of torch.compile: the default is balanced, reduce-overhead adds CUDA graphs, max-autotune compiles longest for the fastest steps. transformers: TrainingArguments(torch_compile=True, torch_compile_mode="reduce-overhead").',
+    why: 'A CUDA graph starts a whole pass with one call: the host hardly matters anymore. torch.compile records the graphs. Shapes must not change, and memory for a graph stays allocated.',
+    more: `Modes of torch.compile: the default is balanced, reduce-overhead adds CUDA graphs, max-autotune compiles longest for the fastest steps. ${elsewhere('compile-graphs')}`,
     ...about('compile-graphs'),
     thresholds: [IDLE, LAUNCHES, SHORT_KERNEL, SHAPES],
   },

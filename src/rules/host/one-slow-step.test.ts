@@ -17,7 +17,7 @@ const SPIKE = [18.5, 18.5, 98.5, 18.5, 18.5, 18.5, 18.5, 18.5];
 const EXPECTED = { id: 'one-slow-step', addresses: 'host', unit: 'ms', placed: true } as const;
 
 describe('one slow step', () => {
-  it('is told as what it is, with its place in the trace', () => {
+  it('one slow step is reported with its place in the trace', () => {
     const found = fires(rule, draw(SPIKE), EXPECTED);
     expect(found.price).toBeNull();
     expect(found.evidence[0]).toMatchObject({ value: 80, step: 4 });

@@ -17,7 +17,7 @@ export const rule: TraceRule = {
     needs: 'trace',
     looksFor:
       'One step of six or more that takes over twice as long as the others, which are alike, while the GPU waits for the host.',
-    why: 'Garbage collection, a checkpoint, a log line or another process may hold up one step. Once in a short recording says nothing about how often: the step is left out of all other figures.',
+    why: 'Garbage collection, a checkpoint, a log line or another process may delay one step. One event in a short recording does not show how often it happens, so the step is left out of all other figures.',
     ...about('watch-run'),
     thresholds: [],
   },

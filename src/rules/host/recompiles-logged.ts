@@ -9,7 +9,7 @@ export const rule: RunRule = {
   info: {
     id: 'recompiles-logged',
     alias: 'T16',
-    title: 'The log of torch.compile shows functions compiled again and again',
+    title: 'The torch.compile log shows functions that are recompiled repeatedly',
     needs: 'stderr of a job under TORCH_LOGS=recompiles, or with the recompile-limit warning',
     looksFor: 'A function that reached the recompile limit, or was compiled again three times or more.',
     why: 'Each recompile stops the step for seconds to minutes. After 8 torch.compile gives up, and the function runs eagerly from then on.',

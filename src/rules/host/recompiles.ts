@@ -93,7 +93,7 @@ function checkTrace(view: TraceView): RuleResult {
   if (!view.facts.hasGpuWork) return silent('no GPU work: long operators compute');
   if (view.time.idle_compile >= COMPILING.value * view.step.unprofiled)
     return view.job && recurring(view.job).some((p) => p.name === 'compile')
-      ? silent('compile-time tells of it, from all steps')
+      ? silent('compile-time reports it, from all steps')
       : found(compilesInSteps(view));
   const builders = plansBuilt(view);
   const perStep = ns(builders.reduce((sum, o) => sum + beyondUsual(o), 0) / (view.facts.detail?.steps ?? 1));

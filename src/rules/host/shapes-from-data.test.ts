@@ -29,7 +29,7 @@ describe('shapes that depend on values', () => {
 
   it.each([
     ['they are few', /few shapes/, SHAPES.replaceAll('x5@30', 'x2@30')],
-    ['the waits themselves have a price', /host-sync prices/, COSTLY],
+    ['the waits themselves have a price', /host-sync covers/, COSTLY],
   ])('are not named when %s', (_, reason, drawing) => {
     expect(silence(rule, drawView(steps(6, 20300, drawing)))).toMatch(reason);
   });

@@ -14,7 +14,8 @@ export const rule: TraceRule = {
     alias: 'T23',
     title: 'Shapes depend on values',
     needs: 'trace',
-    looksFor: 'Several nonzero, unique or boolean-mask operators per step, for whose size the host waits.',
+    looksFor:
+      'Several nonzero, unique or boolean-mask operators per step; the host waits for the size of each.',
     why: 'The waits may cost little, but a model whose shapes depend on values cannot be compiled or captured as a whole.',
     ...about('fixed-sizes'),
     thresholds: [SHAPES],
@@ -22,8 +23,8 @@ export const rule: TraceRule = {
   check(view) {
     const { shapes } = waitsOf(view);
     if (shapes < SHAPES.value) return silent('few shapes depend on values');
-    if (isWorthwhile(priceWithoutReads(view))) return silent('host-sync prices the waits');
-    const text = `${shapes.toFixed(0)} results a step whose size depends on data (nonzero, boolean masks): the host waits for each`;
+    if (isWorthwhile(priceWithoutReads(view))) return silent('host-sync covers the waits');
+    const text = `${shapes.toFixed(0)} results per step whose size depends on data (nonzero, boolean masks): the host waits for each`;
     return found({
       id: 'shapes-from-data',
       title: 'shapes depend on values: the host waits for each, and nothing can be captured',

@@ -29,9 +29,9 @@ export const rule: TraceRule = {
     title: 'Kernels are too small to fill the device',
     needs: 'trace',
     looksFor:
-      'The GPU mostly idle for the host while its kernels last a few microseconds: each launch carries too little work.',
-    why: 'The host’s cost of a step does not depend on the batch size. A larger micro-batch carries more samples for the same launches.',
-    more: 'The same effective batch runs faster in fewer pieces: 4 × 16 steps of accumulation rather than 1 × 64.',
+      'The GPU mostly waits for the host, and its kernels last only microseconds: each launch carries too little work.',
+    why: 'A step costs the host the same time at any batch size. A larger micro-batch carries more samples for the same launches.',
+    more: 'The same effective batch runs faster in fewer pieces: micro-batches of 4 with 16 accumulation steps rather than of 1 with 64.',
     ...about('larger-micro-batch'),
     thresholds: [BUSY, IDLE, SHORT_KERNEL],
   },
@@ -43,7 +43,7 @@ export const rule: TraceRule = {
       return silent(`the GPU computes ${formatPercent(busy)} of the step`);
     if (toUs(typical) > SHORT_KERNEL.value)
       return silent(`kernels are long enough (median ${formatMs(typical)})`);
-    const text = `the GPU computes ${formatPercent(busy)} of the step, median kernel ${toUs(typical).toFixed(1)} µs: up to ${(1 / Math.max(busy, 0.01)).toFixed(0)} times the samples would fit into the same time`;
+    const text = `the GPU computes ${formatPercent(busy)} of the step, median kernel ${toUs(typical).toFixed(1)} µs: up to ${(1 / Math.max(busy, 0.01)).toFixed(0)} times as many samples would fit into the same time`;
     return found({
       id: 'small-batch',
       title: 'each launch carries too little work',

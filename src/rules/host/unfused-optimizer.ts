@@ -15,7 +15,7 @@ export const rule: TraceRule = {
     title: 'The optimizer updates parameters one by one',
     needs: 'trace',
     looksFor:
-      'Inside Optimizer.step: dozens of launches per step that are not multi-tensor kernels (a for-loop), or lists of tensors (foreach) where a fused kernel exists.',
+      'Inside Optimizer.step: dozens of launches per step that are not multi-tensor kernels (a for-loop), or lists of tensors (foreach) although a fused kernel exists.',
     why: 'A for-loop makes ten or more launches for every parameter. foreach makes them for lists of parameters; fused does all the arithmetic in one kernel.',
     ...about('fused-optimizer'),
     thresholds: [FOR_LOOP_LAUNCHES],

@@ -16,7 +16,7 @@ export const rule: TraceRule = {
     alias: 'T12',
     title: 'Gradients are filled with zeros instead of dropped',
     needs: 'trace or script',
-    looksFor: 'Kernels that zero_grad launches (set_to_none=False), where they cost something.',
+    looksFor: 'Kernels that zero_grad launches (set_to_none=False), if they cost something.',
     why: 'Filling every gradient with zeros writes it once more, and backward then adds to it instead of writing it.',
     ...about('drop-gradients'),
     thresholds: [],

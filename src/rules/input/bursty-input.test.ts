@@ -41,7 +41,7 @@ describe('bursts of input', () => {
     const view = drawView(inTurn(...cycle, ...cycle));
     expect(view.facts.input.queue).toMatchObject({ taken: 8, deliveredUnasked: 6 });
     const found = fires(rule, view, EXPECTED);
-    // A cycle of 100 ms has one wait of 20 ms, most of which is bridged.
+    // A cycle of 100 ms has one wait of 20 ms, most of it bridged.
     expectGainBetween(found, 1.15, 100 / 80);
     expect(found.evidence[0]).toMatchObject({ step: 4, dur_ns: 20e6 });
     expect(found.evidence[0]!.value).toBeCloseTo(20, 0);
@@ -75,7 +75,7 @@ describe('bursts of input', () => {
       /too slow on average/,
       inTurn(ready, ready, veryLate, ready, ready, veryLate),
     ],
-    ['a stock of batches ends', /do not come back/, inTurn(ready, ready, ready, ready, ready, late, late)],
+    ['a stock of batches ends', /do not recur/, inTurn(ready, ready, ready, ready, ready, late, late)],
     ['steps are few', /too few steps/, inTurn(ready, ready, late)],
     ['there are no workers', /no DataLoader with workers/, steps(6, 40000, LATE.replace('_Multi', '_'))],
   ])('is silent when %s', (_, reason, drawing) => {

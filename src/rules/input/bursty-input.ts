@@ -37,7 +37,7 @@ export const rule: AnyRule = {
     looksFor:
       'Input waits in a minority of steps, while the others find their batch ready and the loader is fast enough on average.',
     why: 'Workers finish together, or some samples are slow. A deeper prefetch queue bridges the gaps; it cannot raise the rate.',
-    more: 'The default is 2 batches for each worker, without workers none. If the loader is too slow on average, more workers (T4) or faster ones (T8) help, and no queue does.',
+    more: 'The default is 2 batches per worker, and none without workers. If the loader is too slow on average, a longer queue does not help: add workers (T4) or make them faster (T8).',
     ...about('loader-prefetch'),
     thresholds: [INPUT_WAIT, RATE_LIMITED],
   },
@@ -56,13 +56,13 @@ export const rule: AnyRule = {
     const keepsUp = keepUp(input?.queue ?? null, loader ?? null);
     const isSlow = view.time.idle_data > RATE_LIMITED.value * view.step.unprofiled;
     if (keepsUp === false || (keepsUp === null && isSlow))
-      return silent('the loader is too slow on average: a deeper queue cannot help');
+      return silent('the loader is too slow on average: a longer queue does not help');
     const restarting = input ? input.restarts.reduce((sum, r) => sum + r.dur, 0) : 0;
     if (restarting > EPOCHS * waits.reduce((sum, w) => sum + w, 0))
-      return silent('steps wait where an epoch ends, not for slow batches');
+      return silent('steps wait at the end of an epoch, not for slow batches');
     // A single wait may also end the stock that was loaded ahead while the profiler started.
     const starts = burstStarts(waits.map((w) => w > QUIET * worst));
-    if (starts.length < LEAST_BURSTS) return silent('waits do not come back at intervals');
+    if (starts.length < LEAST_BURSTS) return silent('waits do not recur');
     const step = steps.indices[waits.indexOf(worst)]!;
     const text = `${waiting} of ${waits.length} steps wait for input, up to ${formatMs(ns(worst))}; the others do not`;
     return found({

@@ -30,9 +30,9 @@ export const rule: AnyRule = {
     title: 'Batches are made on the training thread (num_workers=0)',
     needs: 'trace, events, script or config',
     looksFor:
-      'Nothing computes during DataLoader.__next__ of a _SingleProcessDataLoaderIter: decoding, augmenting and collating happen between the steps.',
+      'The GPU is idle during DataLoader.__next__ of a _SingleProcessDataLoaderIter: decoding, augmentation and collation happen between the steps.',
     why: 'While the main process prepares a batch it launches nothing, so the GPU waits. Worker processes prepare the next batches during the step.',
-    more: 'Each worker is a fork with its own memory: too many end in “DataLoader worker killed”, or a bare “Killed” of the container. Once the GPU is fed, further workers bring nothing. transformers: dataloader_num_workers.',
+    more: 'Each worker is a process with its own memory: too many end in “DataLoader worker killed”, or a bare “Killed” from the container. Once the GPU is fed, more workers gain nothing.',
     ...about('loader-workers'),
     thresholds: [
       INPUT_WAIT,
@@ -40,7 +40,7 @@ export const rule: AnyRule = {
         'workers priced',
         USUAL_WORKERS.likely,
         'processes',
-        `low ${USUAL_WORKERS.low}, high ${USUAL_WORKERS.high}, where it is not known how many cores there are; else as many as the step needs, at most the cores`,
+        `low ${USUAL_WORKERS.low}, high ${USUAL_WORKERS.high}, if the number of cores is unknown; otherwise as many as the step needs, at most one per core`,
       ),
     ],
   },

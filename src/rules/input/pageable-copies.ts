@@ -38,8 +38,8 @@ export const rule: AnyRule = {
     title: 'Batches are copied from pageable memory, or the host waits for the copy',
     needs: 'trace, events or script',
     looksFor:
-      'Memcpy HtoD (Pageable -> Device) with the GPU waiting for it, or copies from pinned memory for which the host waits.',
-    why: 'The driver copies pageable memory through a small staging buffer, at a fraction of the link’s rate, and blocks the host meanwhile. Either setting alone does nothing: only pinned memory can be copied asynchronously, and only non_blocking=True asks for it.',
+      'Memcpy HtoD (Pageable -> Device) with the GPU waiting for it, or copies from pinned memory that the host waits for.',
+    why: 'The driver copies pageable memory through a small staging buffer, at a fraction of the link’s rate, and blocks the host meanwhile. Neither setting helps alone: only pinned memory can be copied asynchronously, and only non_blocking=True asks for it.',
     more: 'whyslow_capture.to_device(batch, device) copies nested batches without waiting, and warns once if their memory is not pinned.',
     ...about('pinned-copies'),
     thresholds: [

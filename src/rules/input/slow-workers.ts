@@ -34,7 +34,7 @@ export const rule: AnyRule = {
     needs: 'trace, better with what whyslow run records about the loader, or samples of /proc',
     looksFor:
       'Nothing computes in _MultiProcessingDataLoaderIter.__next__: the workers do not keep up. In a short trace: fewer batches arrive than steps use.',
-    why: 'More workers help only while there are free cores (CPU-bound work) or latency to hide (IO-bound work). Which it is decides the fix.',
+    why: 'More workers help only while there are free cores (CPU-bound work) or latency to hide (IO-bound work). The limit decides the fix.',
     more: 'On the GPU: NVIDIA DALI, kornia, torchvision.transforms.v2 on tensors. Small files: pack them into tar shards (WebDataset) or Parquet.',
     ...about('faster-workers'),
     thresholds: [

@@ -23,9 +23,9 @@ export const rule: TraceRule = {
     title: 'Workers are restarted at every epoch',
     needs: 'trace or script',
     looksFor:
-      'A request that finds the loader exhausted, then a long time until the next iterator is asked: worker processes end and new ones are forked. Part of the loss is outside __next__.',
+      'A request that finds the loader exhausted, then a long time until the next iterator delivers: worker processes end and new ones are started. Part of the loss is outside __next__.',
     why: 'Forking workers and importing their modules takes tens to hundreds of milliseconds. With short epochs that happens many times per minute.',
-    more: 'Needs num_workers above 0. It brings most where epochs are short, or where the dataset loads an index when it is made.',
+    more: 'Needs num_workers above 0. It gains most with short epochs, or with a dataset that loads an index when it is created.',
     ...about('loader-persistent'),
     thresholds: [RESTART, RESTARTS],
   },

@@ -7,15 +7,15 @@ export const rule: AnyRule = {
   info: {
     id: 'compile-time',
     alias: 'T16',
-    title: 'torch.compile compiles again and again',
+    title: 'torch.compile recompiles repeatedly',
     needs: 'events of whyslow run',
-    looksFor: 'Compilations that go on after the first steps, on CPUs as on GPUs.',
+    looksFor: 'Compilations that continue after the first steps, on CPUs and GPUs.',
     why: 'A new length, a changed flag or a new object breaks a guard, and torch.compile compiles again. After 8 times it gives up and runs eagerly.',
     ...about('stable-guards'),
     thresholds: [LEAST_PHASE],
   },
   check: (view) =>
     checkJobPhase(view, 'compile', 'compilation', {
-      title: 'code is compiled again and again while training runs',
+      title: 'code is recompiled repeatedly while training runs',
     }),
 };

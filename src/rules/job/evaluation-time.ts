@@ -8,7 +8,7 @@ import { type AnyRule, silent, threshold } from '../kit/rule.js';
 const LEAST_UNKNOWN = threshold(
   'calls of the model without gradients',
   share(0.1),
-  'of the steps and what lies between them',
+  'of the steps and the time between them',
   'libraries make short calls without gradients themselves, torch.compile among them',
 );
 
@@ -21,7 +21,7 @@ export const rule: AnyRule = {
     needs: 'events of whyslow run',
     looksFor:
       'Time from model.eval() to model.train(), in Trainer.evaluate, Trainer.predict and Lightning’s evaluation loop; or in calls of the model without gradients now and then.',
-    why: 'No training happens meanwhile. A score that is needed to choose a model rarely needs all of the data, or to be taken this often.',
+    why: 'No training happens meanwhile. A score for choosing a model rarely needs all of the data, and rarely this often.',
     ...about('fewer-evaluations'),
     thresholds: [LEAST_PHASE, LEAST_UNKNOWN],
   },

@@ -11,14 +11,14 @@ export const rule: AnyRule = {
     title: 'Generation takes a large part of the job',
     needs: 'events of whyslow run',
     looksFor: 'Time in model.generate and in vLLM, of rollouts and of evaluations that generate.',
-    why: 'Every token is a pass of its own through the whole model, for a small batch. A batch lasts as long as its longest answer. No training happens meanwhile.',
+    why: 'Every token is a separate pass through the whole model, for a small batch. A batch lasts as long as its longest answer. No training happens meanwhile.',
     ...about('faster-generation'),
     thresholds: [LEAST_PHASE],
   },
   check: (view) =>
     checkJobPhase(view, 'generation', 'generation', {
       title: 'generation takes a large part of the job',
-      // How much faster another engine is cannot be told from here.
+      // How much faster another engine is, is unknown here.
       price: null,
     }),
 };

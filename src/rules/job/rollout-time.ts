@@ -8,10 +8,10 @@ import { type AnyRule, found, silent, threshold } from '../kit/rule.js';
 const LEAST_ROLLOUT = threshold(
   'collecting data',
   share(0.2),
-  'of the steps and what lies between them',
-  'not measured: less leaves little to win beside the updates',
+  'of the steps and the time between them',
+  'not measured: below it there is little to gain',
 );
-/** What capture calls a stretch in which the model is called without gradients, again in each iteration. */
+/** What capture calls a phase in which the model is called without gradients, again in each iteration. */
 const ROLLOUT = 'no_grad';
 /** What jobs call it that name their phases. */
 const NAMED = 'rollout';
@@ -28,8 +28,8 @@ export const rule: AnyRule = {
     title: 'Collecting data for training takes a large part of each iteration',
     needs: 'events of whyslow run',
     looksFor:
-      'In each iteration a stretch in which the model is called without gradients, then several updates: the rollout of reinforcement learning, with all that runs between the calls.',
-    why: 'One environment at a time leaves the model a batch of one, and the updates wait for the slowest call. Environments in processes of their own run at the same time.',
+      'Iterations that first call the model without gradients and then make several updates: the rollouts of reinforcement learning, with everything that runs between the calls.',
+    why: 'With one environment at a time the model gets a batch of one, and the updates wait for the slowest call. Environments in separate processes run at the same time.',
     ...about('more-environments'),
     thresholds: [LEAST_ROLLOUT],
   },

@@ -30,8 +30,8 @@ export const rule: TraceRule = {
     needs: 'trace',
     looksFor:
       'Operators that only a forward pass calls (linear, layer_norm, attention, ...) inside nodes of the backward pass.',
-    why: 'Checkpointing trades a second forward pass, about a quarter of the compute, for memory. Where memory is free the trade is a loss.',
-    more: 'If memory needs some of it, choose the fewest and heaviest blocks, with use_reentrant=False.',
+    why: 'Checkpointing trades a second forward pass, about a quarter of the compute, for memory. If there is memory to spare, the trade is a loss.',
+    more: 'If memory requires some checkpointing, choose the fewest and heaviest blocks, with use_reentrant=False.',
     ...about('keep-activations'),
     thresholds: [RECOMPUTED, KINDS],
   },

@@ -24,7 +24,7 @@ export const rule: TraceRule = {
     title: 'cuDNN could search for its fastest convolutions',
     needs: 'trace or script',
     looksFor:
-      'Convolutions take much of a step whose shapes do not change. The trace does not show the flag itself: check it.',
+      'Convolutions take much of the step, and shapes do not change. The trace does not show the flag itself: check it.',
     why: 'cuDNN picks algorithms by heuristics. With benchmark=True it times them once per shape and keeps the fastest.',
     ...about('cudnn-benchmark'),
     thresholds: [CONVOLUTIONS],
@@ -35,7 +35,7 @@ export const rule: TraceRule = {
     const small = silentBelow(view, time, CONVOLUTIONS, 'convolutions are');
     if (small) return small;
     if (!isConstant(view.facts.timePerStep.map((t) => t.compute)))
-      return silent('the compute time differs between steps: shapes change');
+      return silent('compute time differs between steps: shapes change');
     const text = `convolutions take ${formatMs(time)} per step (${percentOfStep(view, time)}), the same every step; the trace does not show whether the flag is on`;
     return found({
       id: 'cudnn-benchmark',

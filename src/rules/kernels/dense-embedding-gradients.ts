@@ -12,7 +12,7 @@ import { found, type Levels, silent, type TraceRule, threshold, WITHIN_NOISE } f
 import { editWork, has, type Piece, piecesOf, REMOVED } from '../kit/work.js';
 
 /**
- * What a dense gradient costs is told by the kernel that fills it with zeros: it writes each value of the table once, as fast
+ * The kernel that fills a dense gradient with zeros shows what the gradient costs: it writes each value of the table once, as fast
  * as memory allows. So it is the measure of the table, without recorded shapes.
  */
 const TABLE = threshold(
@@ -30,9 +30,9 @@ const LEAST_FILL = threshold('zero fill of the table', us(20), 'µs', '80 MB on 
  */
 const PASSES_OF_ADAM: Levels = { low: 7, likely: 7, high: 11 };
 const PASSES_OF_OTHERS: Levels = { low: 3, likely: 3, high: 5 };
-/** GPU time of SparseAdam for each ns in which rows are looked up, beside sorting them. Zoo `embeddings_sparse`, the only one: 6. */
+/** GPU time of SparseAdam for each ns in which rows are looked up, in addition to sorting them. Zoo `embeddings_sparse`, the only one: 6. */
 const SPARSE_UPDATE: Levels = { low: 12, likely: 6, high: 4 };
-/** Host time that it adds for each table. The same pair: 1.4 ms profiled, of which about half is left without. ns. */
+/** Host time that it adds for each table. The same pair: 1.4 ms profiled; about half remains without the profiler. ns. */
 const SPARSE_HOST: Levels = { low: 1_500_000, likely: 750_000, high: 400_000 };
 /** A sum of two gradients of the table reads both and writes one. */
 const PASSES_OF_A_SUM = 2;
@@ -51,7 +51,7 @@ export const rule: TraceRule = {
     needs: 'trace',
     looksFor:
       'A dense gradient of an embedding table whose zero fill is long, an optimizer that walks it, and few rows looked up.',
-    why: 'An embedding has a dense gradient by default: as large as the table, zero but for the rows of the batch. Filling it and updating every row, with all state of the optimizer, moves many times what the batch needs.',
+    why: 'An embedding has a dense gradient by default: as large as the table, and zero except for the rows of the batch. Filling it and updating every row, with the optimizer’s state, moves many times what the batch needs.',
     ...about('sparse-embeddings'),
     thresholds: [TABLE, LEAST_FILL],
   },
@@ -73,7 +73,7 @@ export const rule: TraceRule = {
     const tables = fills.list.filter(isTable).length / (view.facts.detail?.steps ?? 1);
     // A look-up reads and writes each row, and more slowly than a fill.
     const rows = share(Math.min(1, lookups / (2 * fill * tables)));
-    const text = `an embedding table of which a batch looks up at most ${formatPercent(rows)} gets a dense gradient: filling it takes ${formatMs(ns(fill))}, updating all rows at least ${formatMs(ns(table - fill))} (together ${percentOfStep(view, table)} of the step)`;
+    const text = `an embedding table gets a dense gradient although a batch looks up at most ${formatPercent(rows)} of it: filling it takes ${formatMs(ns(fill))}, updating all rows at least ${formatMs(ns(table - fill))} (together ${percentOfStep(view, table)} of the step)`;
     return found({
       id: 'dense-embedding-gradients',
       title: 'the optimizer walks a whole embedding table for a few rows',

@@ -42,7 +42,7 @@ export const rule: TraceRule = {
     needs: 'trace',
     looksFor:
       'Kernels on 64-bit floats that take a visible part of the step. Scalars in double do not count.',
-    why: 'It is almost always an accident: NumPy arrays are float64 unless told otherwise, and torch.from_numpy keeps that. One such tensor makes every result double. Products then miss the fast tensor cores, and all kernels move twice the bytes.',
+    why: 'It is almost always an accident: NumPy arrays are float64 by default, and torch.from_numpy keeps that. One such tensor makes every result double. Products then miss the fast tensor cores, and all kernels move twice the bytes.',
     ...about('single-precision'),
     thresholds: [DOUBLE],
   },

@@ -97,7 +97,7 @@ describe('channels_last', () => {
 
   it('is silent about 1-d convolutions, for which there is no such layout', () => {
     const view = drawView(steps(4, 40200, `${NCHW}\n host 1  aten::conv1d 25-45`));
-    expect(silence(rule, view)).toMatch(/1-d convolutions/);
+    expect(silence(rule, view)).toMatch(/1-D convolutions/);
   });
 
   it.each([

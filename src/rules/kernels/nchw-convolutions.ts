@@ -19,13 +19,13 @@ import {
 import { editWork, has, kernelTime, REMOVED, topKernel, type WorkTest, workTime } from '../kit/work.js';
 
 const TRANSPOSES = threshold('transposes', share(0.02), 'of the step', WITHIN_NOISE);
-/** Batch norms are named beside the transposes from this share of the step on. */
+/** Batch norms are named with the transposes from this share of the step on. */
 const NORMS = 0.05;
 /** 16-bit batch norm in NCHW takes torch's own kernels, and their variants for NHWC take less (zoo: 0.23 to 0.28 of the time). */
 const NORM_LEFT: Levels = { low: 1, likely: 0.35, high: 0.25 };
 /**
  * What channels_last adds for a norm that works on NCHW memory only, for each ns of that norm: copies before and after it, and
- * what mixed layouts cost beside them. Zoo `unet_groupnorm` and `_nhwc`, the only pair: 2.6. The four copies of forward and
+ * what mixed layouts cost in addition. Zoo `unet_groupnorm` and `_nhwc`, the only pair: 2.6. The four copies of forward and
  * backward alone move as much as the norm does.
  */
 const NORM_COPIES: Levels = { low: 4, likely: 2.6, high: 1 };
@@ -47,7 +47,7 @@ export const rule: TraceRule = {
     title: 'Convolutions run in NCHW and are transposed for the tensor cores',
     needs: 'trace',
     looksFor:
-      'nchwToNhwc and nhwcToNchw kernels around convolutions, 16-bit batch norms in NCHW. Not where group or instance norms would bring as many copies.',
+      'nchwToNhwc and nhwcToNchw kernels around convolutions, 16-bit batch norms in NCHW. It does not apply if group or instance norms would add as many copies.',
     why: 'Tensor cores convolve in NHWC. With NCHW tensors cuDNN transposes every input and output, and 16-bit batch norm falls back to slower kernels.',
     ...about('channels-last'),
     thresholds: [TRANSPOSES],
@@ -59,7 +59,7 @@ export const rule: TraceRule = {
     const small = silentBelow(view, transposes, TRANSPOSES, 'transposes are');
     if (small) return small;
     const { oneD, threeD, all } = dimensionsOf(view);
-    if (oneD > all / 2) return silent('1-d convolutions have no channels_last');
+    if (oneD > all / 2) return silent('1-D convolutions have no channels_last');
     const copying = workTime(view, copyingNorms(view)).ns;
     if (copying * NORM_COPIES.likely >= transposes) return silent(outweighed(copying, transposes));
     const price = threeD > 0 ? null : priceOfChannelsLast(view);
@@ -74,7 +74,7 @@ export const rule: TraceRule = {
       confidence: 0.93,
       addresses: 'gpu',
       evidence: [atKernel(topKernel(view, isTranspose), timeEvidence(view, transposes, text))],
-      // What channels_last_3d brings was not measured.
+      // The gain of channels_last_3d was not measured.
       price,
       remedy: use('channels-last', { dimensions: threeD > all / 2 ? 3 : 2 }),
     });

@@ -49,9 +49,9 @@ describe('16 bit', () => {
   const gnBackward =
     'elementwise_kernel<128, 2, gpu_kernel_impl_nocast<GroupNormBackwardKernelImplInternal<float>>>';
   it.each([
-    ['a layer norm is cast once: 6 bytes a value beside its own 8', ln, 10 * 1.75],
-    ['a group norm is cast twice: 12 bytes beside 8', gn, 10 * 2.5],
-    ['and in backward: 12 beside 12', gnBackward, 10 * 2],
+    ['a layer norm is cast once: 6 bytes per value in addition to its own 8', ln, 10 * 1.75],
+    ['a group norm is cast twice: 12 bytes in addition to 8', gn, 10 * 2.5],
+    ['and in backward: 12 in addition to 12', gnBackward, 10 * 2],
     [
       'batch norm of NCHW tensors is slower in 16 bit',
       'cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float>',

@@ -1,6 +1,6 @@
 import { formatMs, ns, share } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
-import { about, use } from '../../remedies/remedies.js';
+import { about, elsewhere, use } from '../../remedies/remedies.js';
 import type { Plan } from '../../replay/plan.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import { outsideUnfusedAttention } from '../kit/attention.js';
@@ -37,8 +37,8 @@ export const rule: TraceRule = {
     title: 'Matrix work runs in fp32 or TF32',
     needs: 'trace',
     looksFor: 'GEMM, convolution and attention time in fp32 or TF32 on a device with bf16 tensor cores.',
-    why: '16-bit tensor cores are at least twice as fast as TF32 and move half the bytes. bf16 has the range of fp32 and needs no loss scaling. Autocast adds casts, around norms most of all; the price includes them.',
-    more: 'transformers: TrainingArguments(bf16=True). Lightning: Trainer(precision="bf16-mixed").',
+    why: '16-bit tensor cores are at least twice as fast as TF32 and move half the bytes. bf16 has the range of fp32 and needs no loss scaling. Autocast adds casts, mostly around norms; the predicted gain includes their cost.',
+    more: elsewhere('bf16-autocast'),
     ...about('bf16-autocast'),
     thresholds: [WIDE],
   },

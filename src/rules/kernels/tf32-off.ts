@@ -1,5 +1,5 @@
 import { formatMs, share } from '../../base/units.js';
-import { about } from '../../remedies/remedies.js';
+import { about, elsewhere } from '../../remedies/remedies.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import { outsideUnfusedAttention } from '../kit/attention.js';
 import { atKernel, percentOfStep, shortened, silentBelow, timeEvidence } from '../kit/evidence.js';
@@ -23,7 +23,7 @@ export const rule: TraceRule = {
     looksFor:
       'fp32 GEMM or convolution kernels without tensor cores (sgemm, simt) on a device that has TF32.',
     why: 'From Ampere on, TF32 runs fp32 matrix products on tensor cores with a 10-bit mantissa, several times faster. PyTorch leaves it off for matmul.',
-    more: 'Off for matrix products since PyTorch 1.12. transformers: TrainingArguments(tf32=True), or --tf32 1.',
+    more: `Off for matrix products since PyTorch 1.12. ${elsewhere('tf32')}`,
     ...about('tf32'),
     thresholds: [FP32],
   },

@@ -28,7 +28,7 @@ describe('unaligned products', () => {
     'cutlass_80_tensorop_bf16_s16816gemm_bf16_256x128_32x3_nn_align2',
     'sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x32_stage4_warpsize2x2x1_tensor16x8x16_aligna4_alignc4_kernel',
     'cutlass_80_tensorop_s1688gemm_128x128_32x3_tn_align1',
-  ])('names %s without a price: what alignment brings there was not measured', (kernel) => {
+  ])('%s is named without a predicted gain, because alignment was not measured there', (kernel) => {
     expect(fires(rule, draw(H200, kernel), expected).price).toBeNull();
   });
 

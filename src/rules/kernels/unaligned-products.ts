@@ -53,7 +53,7 @@ export const rule: TraceRule = {
     needs: 'trace (NVIDIA)',
     looksFor:
       'Products on tensor cores whose kernels load less than 16 bytes at once (align1, align2, align4 in 16 bit), by their names.',
-    why: 'If a row is no multiple of 16 bytes (8 values of 16 bit), rows start at odd addresses. The library then takes kernels that load values one by one, several times slower. A vocabulary of 50,257 is the usual case; odd numbers of classes, features or heads are others.',
+    why: 'If a row is not a multiple of 16 bytes (8 values of 16 bit), rows start at unaligned addresses. The library then uses kernels that load values one by one, which are several times slower. A vocabulary of 50,257 is the usual case; odd numbers of classes, features or heads are others.',
     ...about('padded-sizes'),
     thresholds: [UNALIGNED],
   },

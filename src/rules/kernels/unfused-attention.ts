@@ -1,6 +1,6 @@
 import { formatMs } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
-import { about } from '../../remedies/remedies.js';
+import { about, elsewhere } from '../../remedies/remedies.js';
 import type { Plan } from '../../replay/plan.js';
 import { Role } from '../../traces/detail/roles.js';
 import { hasUnfusedAttention, isUnfused, UNFUSED } from '../kit/attention.js';
@@ -28,7 +28,7 @@ export const rule: TraceRule = {
     looksFor:
       'A softmax between batched matrix products, forward and backward: scaled_dot_product_attention with the math backend, or attention written by hand.',
     why: 'The scores are a matrix of sequence length squared. Unfused, it goes to memory and back for the product, scale, mask, softmax and dropout; a fused kernel never stores it.',
-    more: 'transformers: attn_implementation="sdpa". torch has the fused kernels; the package flash-attn is for code that imports it. Take a wheel that fits CUDA, torch and Python. To build it, install ninja first, or it compiles for hours; with less than 96 GB of memory set MAX_JOBS=4.',
+    more: `${elsewhere('fused-attention')} torch has the fused kernels; the package flash-attn is for code that imports it. Use a wheel that matches CUDA, torch and Python. To build it, install ninja first, or it compiles for hours; with less than 96 GB of memory set MAX_JOBS=4.`,
     ...about('fused-attention'),
     thresholds: [UNFUSED],
   },

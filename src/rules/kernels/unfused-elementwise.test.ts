@@ -10,7 +10,7 @@ const CHAINS = `
 
 const draw = (drawing: string) => drawView(steps(4, 20200, drawing));
 
-/** Matrix work decides, but between two products lie twelve kernels of 0.5 ms: a norm written by hand. */
+/** Matrix work decides, but between two products are twelve kernels of 0.5 ms: a norm written by hand. */
 const BETWEEN = `
   host 1  ProfilerStep#1 0-20200 | cudaLaunchKernel 10-15 #1 x14@10 | cudaDeviceSynchronize 300-20150
   gpu 7   nvjet_tst_64x64 100-7100 #1 | mul_elementwise 7100-7600 #2 x12@500 | nvjet_tst_64x64 13100-20100 #14`;

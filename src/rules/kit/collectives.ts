@@ -71,7 +71,7 @@ export function exposedEvidence(view: RankView): Evidence {
   );
 }
 
-/** ` At best, with full overlap, …`: what hiding all communication would bring. */
+/** ` At best, with full overlap, …`: what hiding all communication would gain. */
 export function overlapGain(view: RankView, { across }: RunFacts): string {
   const replayed = across?.overlap ?? null;
   const most = replayed === null ? `up to ${formatMs(transferTime(view))}` : formatMs(replayed);

@@ -14,7 +14,7 @@ import { isWorthwhile, priceOf } from './price.js';
 import { type Edit, type Level, type Levels, type Price, type Silent, silent, threshold } from './rule.js';
 import { askOnce, editWork, has, medianKernel, type Piece, piecesOf } from './work.js';
 
-/** Loops that wait for launches, and what compiling the model brings them, without and with CUDA graphs. */
+/** Loops that wait for launches, and what compiling the model gains them, without and with CUDA graphs. */
 
 export const LAUNCHES = threshold('launches', 30, 'a step', 'fewer cannot be fused to a gain');
 export const SHORT_KERNEL = threshold(
@@ -56,7 +56,7 @@ function launchEvidence(view: TraceView, { nodes }: Plan, launches: number, typi
 /**
  * Launches that a compiler leaves of one launch, by what it does: it merges elementwise work, splits the backward of norms
  * and reductions in two or three, and keeps casts of parameters. The host time left follows their number (accuracy of four
- * loops on an H200, host left said / measured: 0.92/0.90, 0.77/0.79, 0.78/0.79, 0.48/0.47). All else stays: 1.
+ * loops on an H200, host left, predicted / measured: 0.92/0.90, 0.77/0.79, 0.78/0.79, 0.48/0.47). All else stays: 1.
  */
 const LAUNCHES_LEFT: Readonly<Record<string, number>> = {
   elementwise: 0.12,
@@ -100,12 +100,12 @@ export function compileModel(view: TraceView): Edit {
 function mergeKernels(view: TraceView, plan: Plan, level: Level): void {
   editWork(view, plan, isSimple, ({ ns }) => ns * ELEMENTWISE_LEFT[level]);
   const { works } = plan;
-  const { sortOf, answers } = askOnce(view.facts, plan, (kernel, roles) =>
+  const { groupOf, answers } = askOnce(view.facts, plan, (kernel, roles) =>
     isFusable(kernel, roles) ? launchesLeftOf({ kernel, roles }) : 1,
   );
   let kept = 0;
   for (let w = 0; w < works.length; w++) {
-    const left = answers[sortOf[w]!]!;
+    const left = answers[groupOf[w]!]!;
     if (left >= 1) continue;
     kept += left;
     if (kept >= 1) kept -= 1;
@@ -124,7 +124,7 @@ function scaleModel(plan: Plan, factor: number): void {
   for (let n = 0; n < hostWork.length; n++) hostWork[n]! += pauses[n]!;
 }
 
-/** Part of forward's and backward's host time that CUDA graphs leave: what lies outside the compiled model. */
+/** Part of forward's and backward's host time that CUDA graphs leave: what is outside the compiled model. */
 const OUTSIDE_GRAPHS: Levels = { low: 0.1, likely: 0.03, high: 0.02 };
 /**
  * Guards and a graph launch for each pass; parameters checked and gradients handed over one by one. Clean recordings:

@@ -31,7 +31,7 @@ export interface Speedup {
   readonly high: number;
 }
 
-/** Something a person can look up in the trace. Null where a field makes no sense. */
+/** Something a person can look up in the trace. Null if a field does not apply. */
 export interface Evidence {
   readonly text: string;
   readonly value: number | null;

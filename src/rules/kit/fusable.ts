@@ -53,7 +53,7 @@ const CHAIN_LEFT: Levels = { low: 0.15, likely: 0.12, high: 0.08 };
 /** By the names of torch's and cuDNN's kernels. An instance norm runs them too. */
 export const isBatchNorm = (k: KernelTotal): boolean =>
   k.class === 'norm' && /batch_?norm|bn_/i.test(k.name.slice(0, 300));
-/** Norms over pictures need a pass for their statistics. What compiling brings them was not measured. */
+/** Norms over pictures need a pass for their statistics. What compiling gains them was not measured. */
 const PICTURE_CHAIN_COST: Levels = { low: 3, likely: 2, high: 1 };
 const isPictureNorm = (k: KernelTotal, roles: number) =>
   isBatchNorm(k) || (k.class === 'norm' && has(roles, Role.nchwNorm));
@@ -65,7 +65,7 @@ interface Fusing {
   readonly chains: number;
 }
 
-/** What fusing chains of elementwise kernels brings, where they keep the GPU busy. */
+/** What fusing chains of elementwise kernels gains, if they keep the GPU busy. */
 export const priceOfFusing = oncePer((view: TraceView): Fusing | Silent => {
   const plan = view.facts.detail?.plan;
   if (!plan) return silent('launches were not recorded');

@@ -23,11 +23,11 @@ import {
   threshold,
 } from './rule.js';
 
-/** Below it, doing it less often wins too little to be worth a change. */
+/** Below it, doing it less often gains too little to be worth a change. */
 export const LEAST_PHASE = threshold(
   'time of the phase',
   share(0.03),
-  'of the steps and what lies between them',
+  'of the steps and the time between them',
   'a gain below 3% is within noise',
 );
 

@@ -67,7 +67,7 @@ export interface WorkerPlan {
 
 /**
  * How many workers make a batch within a step. `work`: ns that one worker needs for a batch. `step`: ns of a step that does
- * not wait. Never more workers than cores, of which the training process needs one, unless its workers mostly sleep.
+ * not wait. Never more workers than cores minus one for the training process, unless its workers mostly sleep.
  */
 export function planWorkers(
   work: number,

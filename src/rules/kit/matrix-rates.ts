@@ -37,7 +37,7 @@ export function capabilitiesOf({ facts: { device } }: TraceView): Capabilities |
 
 export const is32Bit = (k: KernelTotal): boolean => k.precision === 'fp32' || k.precision === 'tf32';
 export const isDouble = (k: KernelTotal): boolean => k.precision === 'fp64';
-/** 16 bit, 8 bit or narrower, or cuDNN's attention, whose names do not tell. */
+/** 16 bit, 8 bit or narrower, or cuDNN's attention, whose names do not show it. */
 export const isNarrow = (k: KernelTotal): boolean => !is32Bit(k) && !isDouble(k);
 
 /**

@@ -7,7 +7,7 @@ import { callOncePerStep, operatorsOf } from './host.js';
 import { type Level, type Levels, threshold } from './rule.js';
 import { editWork, has, workTime } from './work.js';
 
-/** What a fused optimizer leaves: Python collects the parameters, then a few kernels run (zoo: 13 µs a parameter profiled). */
+/** What a fused optimizer leaves: Python collects the parameters, then a few kernels run (zoo: 13 µs per parameter, profiled). */
 const HOST_PER_PARAMETER: Levels = { low: 16_000, likely: 11_000, high: 8_000 };
 const HOST_PER_STEP_NS = 100_000;
 /** Of the GPU time of a for-loop's kernels: each tensor is read and written once instead of in every operation. */

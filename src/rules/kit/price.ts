@@ -73,7 +73,7 @@ export function stepWith(view: RankView, baseline: Baseline, replayed: number): 
 }
 
 /**
- * How far the gain may lie from the likely one, as a logarithm, whatever the fix. The steps before and after vary each by
+ * How far the gain may be from the likely one, as a logarithm, whatever the fix. The steps before and after vary each by
  * itself. The recording cost is off by `cost` in both alike, which only matters as far as they depend on the host
  * differently.
  */

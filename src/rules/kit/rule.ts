@@ -141,7 +141,7 @@ export interface Price {
   /** Step time after the fix, as likely. */
   readonly after: Ns;
   /**
-   * The fix shortens what lies between training steps: `speedup` and `after` are of the whole step. Without it they are of
+   * The fix shortens the time between training steps: `speedup` and `after` are of the whole step. Without it they are of
    * the training step, and the runner works out what that means for the whole.
    */
   readonly between?: true;

@@ -42,9 +42,11 @@ export interface WorkTime {
 export function workTime(view: TraceView, test: WorkTest): WorkTime {
   const plan = view.facts.detail?.plan;
   if (!plan) return { ns: ns(0), count: 0 };
-  const passing = groupsOf(view.facts, plan).filter((g) => test(g.kernel, g.roles));
-  const perStep = (of: 'ns' | 'count') => passing.reduce((sum, g) => sum + g[of], 0) / plan.steps.length;
-  return { ns: ns(perStep('ns')), count: perStep('count') };
+  const { answers, groupOf } = askOnce(view.facts, plan, (kernel, roles) => Number(test(kernel, roles)));
+  const all = totalsOf(plan, groupOf);
+  const perStep = (of: Float64Array) =>
+    of.reduce((sum, value, g) => (answers[g] === 1 ? sum + value : sum), 0) / plan.steps.length;
+  return { ns: ns(perStep(all.ns)), count: perStep(all.count) };
 }
 
 /** One kernel launch or copy. */
@@ -82,40 +84,32 @@ export function editWork(
   newDuration: (piece: Piece) => number,
 ): void {
   const { works } = plan;
-  const { sortOf, answers } = askOnce(view.facts, plan, (kernel, roles) => Number(test(kernel, roles)));
+  const { groupOf, answers } = askOnce(view.facts, plan, (kernel, roles) => Number(test(kernel, roles)));
   for (let w = 0; w < works.length; w++) {
-    if (works.duration[w]! < 0 || answers[sortOf[w]!] === 0) continue;
+    if (works.duration[w]! < 0 || answers[groupOf[w]!] === 0) continue;
     works.duration[w] = newDuration(pieceOf(view.facts, plan, w));
   }
 }
 
-/** Works of one kernel with the same roles are of one sort. */
-interface WorkSorts {
-  /** For each piece of work, the index of its sort. */
-  readonly sortOf: Uint32Array;
-  readonly list: readonly { readonly kernel: KernelTotal; readonly roles: number }[];
+/** Work of one kernel with the same roles. Rules ask dozens of questions about a few hundred such groups. */
+interface WorkGroup {
+  readonly kernel: KernelTotal;
+  readonly roles: number;
+}
+interface WorkGroups {
+  /** For each piece of work, the index of its group. */
+  readonly groupOf: Uint32Array;
+  readonly list: readonly WorkGroup[];
 }
 /** By the column of kernels, which copies of a plan share. */
-const sorts = new WeakMap<Uint32Array, WorkSorts>();
+const groups = new WeakMap<Uint32Array, WorkGroups>();
 
-/** What a question about work gets for an answer: it is asked once for each sort, not for each of thousands of pieces. */
-export function askOnce(
-  facts: TraceFacts,
-  { works }: Plan,
-  question: (kernel: KernelTotal, roles: number) => number,
-): { readonly sortOf: Uint32Array; readonly answers: Float64Array } {
-  const known = sorts.get(works.kernel) ?? sortWorks(facts, works);
-  sorts.set(works.kernel, known);
-  return {
-    sortOf: known.sortOf,
-    answers: Float64Array.from(known.list, ({ kernel, roles }) => question(kernel, roles)),
-  };
-}
-
-function sortWorks({ kernels }: TraceFacts, { kernel, roles, length }: Plan['works']): WorkSorts {
-  const sortOf = new Uint32Array(length);
+function groupsOf({ kernels }: TraceFacts, { works: { kernel, roles, length } }: Plan): WorkGroups {
+  const known = groups.get(kernel);
+  if (known) return known;
+  const groupOf = new Uint32Array(length);
   const indices = new Map<number, number>();
-  const list: { kernel: KernelTotal; roles: number }[] = [];
+  const list: WorkGroup[] = [];
   for (let w = 0; w < length; w++) {
     const key = kernel[w]! * ROLE_RANGE + roles[w]!;
     let index = indices.get(key);
@@ -124,9 +118,41 @@ function sortWorks({ kernels }: TraceFacts, { kernel, roles, length }: Plan['wor
       indices.set(key, index);
       list.push({ kernel: kernels[kernel[w]!]!, roles: roles[w]! });
     }
-    sortOf[w] = index;
+    groupOf[w] = index;
   }
-  return { sortOf, list };
+  const made = { groupOf, list };
+  groups.set(kernel, made);
+  return made;
+}
+
+interface GroupTotals {
+  readonly ns: Float64Array;
+  readonly count: Float64Array;
+}
+/** Of plans as recorded. Edits are made to copies. */
+const totals = new WeakMap<Plan, GroupTotals>();
+
+function totalsOf(plan: Plan, groupOf: Uint32Array): GroupTotals {
+  const known = totals.get(plan);
+  if (known) return known;
+  const size = groupOf.reduce((most, g) => Math.max(most, g + 1), 0);
+  const made = { ns: new Float64Array(size), count: new Float64Array(size) };
+  for (let w = 0; w < groupOf.length; w++) {
+    made.ns[groupOf[w]!]! += plan.works.duration[w]!;
+    made.count[groupOf[w]!]!++;
+  }
+  totals.set(plan, made);
+  return made;
+}
+
+/** Answers a question about work: it is asked once for each group, not for each of thousands of pieces. */
+export function askOnce(
+  facts: TraceFacts,
+  plan: Plan,
+  question: (kernel: KernelTotal, roles: number) => number,
+): { readonly groupOf: Uint32Array; readonly answers: Float64Array } {
+  const { groupOf, list } = groupsOf(facts, plan);
+  return { groupOf, answers: Float64Array.from(list, ({ kernel, roles }) => question(kernel, roles)) };
 }
 
 function pieceOf({ kernels }: TraceFacts, { works }: Plan, w: number): Piece {
@@ -136,36 +162,6 @@ function pieceOf({ kernels }: TraceFacts, { works }: Plan, w: number): Piece {
     ns: works.duration[w]!,
     bytes: works.bytes[w]!,
   };
-}
-
-/** Work of one kernel with the same roles. Rules ask dozens of questions about a few hundred such groups. */
-interface WorkGroup {
-  readonly kernel: KernelTotal;
-  readonly roles: number;
-  ns: number;
-  count: number;
-}
-const groups = new WeakMap<Plan, readonly WorkGroup[]>();
-
-function groupsOf(facts: TraceFacts, plan: Plan): readonly WorkGroup[] {
-  const known = groups.get(plan);
-  if (known) return known;
-  const { works } = plan;
-  const byKey = new Map<number, WorkGroup>();
-  for (let w = 0; w < works.length; w++) {
-    const roles = works.roles[w]!;
-    const key = works.kernel[w]! * ROLE_RANGE + roles;
-    let group = byKey.get(key);
-    if (!group) {
-      group = { kernel: facts.kernels[works.kernel[w]!]!, roles, ns: 0, count: 0 };
-      byKey.set(key, group);
-    }
-    group.ns += works.duration[w]!;
-    group.count++;
-  }
-  const list = [...byKey.values()];
-  groups.set(plan, list);
-  return list;
 }
 
 /** Matrix products and convolutions: what tensor cores are for. */

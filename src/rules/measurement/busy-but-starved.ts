@@ -23,10 +23,10 @@ export const rule: AnyRule = {
   info: {
     id: 'busy-but-starved',
     alias: 'T2',
-    title: '“100% busy” is not fed: the GPU draws little power',
+    title: 'GPU utilization is 100% but power is low: the GPU is starved',
     needs: 'nvidia-smi dmon or query',
     looksFor: 'A GPU that is always busy and draws little power, at its usual clock.',
-    why: 'Utilization is the share of time in which any kernel runs, however small. Power shows how much it does.',
+    why: 'Utilization is the share of time in which any kernel runs, however small. Power shows how much work it does.',
     ...about('step-breakdown'),
     thresholds: [STARVED],
   },
@@ -41,7 +41,7 @@ export const rule: AnyRule = {
     const text = `${busyWords(gpu)}, but ${formatWhole(gpu.power!)} W of ${formatWhole(limit)}`;
     return found({
       id: 'busy-but-starved',
-      title: 'the GPU is busy without doing much: utilization misleads',
+      title: 'the GPU is busy but does little: utilization misleads',
       confidence: 0.6,
       addresses: null,
       evidence: [evidence(view, text, Math.round(gpu.power!), 'W')],

@@ -46,6 +46,6 @@ describe('capture more', () => {
     ['nothing is missing', steps(4, 10000, STEP), UNSURE],
     ['the answer is sure all the same', STEP, { bottleneck: 'gpu', confidence: 0.9 } as const],
   ])('is silent when %s', (_, drawing, verdict) => {
-    expect(silence(rule, drawView(drawing), { verdict })).toMatch(/evidence decides/);
+    expect(silence(rule, drawView(drawing), { verdict })).toMatch(/evidence is conclusive/);
   });
 });

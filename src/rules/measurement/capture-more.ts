@@ -16,10 +16,10 @@ export const rule: AnyRule = {
   info: {
     id: 'capture-more',
     alias: 'T19',
-    title: 'The evidence at hand does not decide',
+    title: 'The evidence is inconclusive',
     needs: 'anything',
     looksFor: 'No steps, no GPU work, one step only, or two answers too close to each other.',
-    why: 'A wrong verdict costs more than another capture.',
+    why: 'A wrong verdict costs more than another recording.',
     ...about('record-trace'),
     thresholds: [threshold('confidence of a verdict', SURE_ENOUGH, '', 'docs/method/confidence.md'), SURE],
   },
@@ -33,7 +33,7 @@ export const rule: AnyRule = {
     ].filter((text) => text !== false);
     const sure = verdict.confidence >= SURE.value && view.source === 'trace';
     if (verdict.bottleneck !== 'unknown' && (missing.length === 0 || sure))
-      return silent('the evidence decides');
+      return silent('the evidence is conclusive');
     const text =
       missing.length > 0 ? missing.join('; ') : 'the evidence does not decide; the verdict says why';
     return found({

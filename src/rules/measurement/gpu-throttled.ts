@@ -23,7 +23,7 @@ export const rule: AnyRule = {
     title: 'The GPU’s clock is held down',
     needs: 'nvidia-smi dmon or query',
     looksFor:
-      'A busy GPU whose clock is held down by heat or the hardware, is lower than that of the other GPUs of the run, or is far below its own maximum.',
+      'A busy GPU whose clock is held down by heat or the hardware, is lower than that of the run’s other GPUs, or is far below its own maximum.',
     why: 'Utilization is the share of time in which any kernel runs, however slowly. The clock shows how fast.',
     ...about('unthrottle'),
     thresholds: [HELD, BELOW_OTHERS, BELOW_MAXIMUM],

@@ -14,7 +14,7 @@ export const rule: TraceRule = {
     title: 'The question is memory, not time',
     needs: 'trace',
     looksFor:
-      'The allocator at work inside steps (cudaMalloc, cudaFree): memory is short, fragmented, or given back by hand.',
+      'The allocator at work inside steps (cudaMalloc, cudaFree): memory is short, fragmented, or released by hand.',
     why: 'A profiler trace does not show what holds memory. A memory snapshot does, with the stack of every allocation.',
     ...about('memory-snapshot'),
     thresholds: [CALLS],
@@ -27,7 +27,7 @@ export const rule: TraceRule = {
     const text = `${count.toFixed(0)} calls of ${operators.map((o) => o.name).join(', ')} per step`;
     return found({
       id: 'memory-snapshot',
-      title: 'the allocator works inside the steps: look at memory itself',
+      title: 'the allocator works inside the steps: look at memory use',
       confidence: 0.7,
       addresses: null,
       evidence: [countEvidence(view, count, 'calls', text)],

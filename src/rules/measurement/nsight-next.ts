@@ -28,11 +28,11 @@ export const rule: TraceRule = {
   info: {
     id: 'nsight-next',
     alias: 'T20',
-    title: 'Nsight sees what torch.profiler does not',
+    title: 'Nsight shows what torch.profiler does not',
     needs: 'trace, or an nsys export (SQLite)',
     looksFor:
-      'A GPU-bound step in which one kernel that no library has tuned takes a large part: Nsight Compute says what limits it. A host-bound step with time that no event explains: Nsight Systems shows calls of the operating system.',
-    why: 'torch.profiler has names and times of kernels, not what they wait for; and nothing of what a thread does outside PyTorch.',
+      'A GPU-bound step in which one kernel that no library has tuned takes a large part: Nsight Compute shows what limits it. A host-bound step with time that no event explains: Nsight Systems shows calls of the operating system.',
+    why: 'torch.profiler records the names and times of kernels, not what they wait for, and nothing that a thread does outside PyTorch.',
     more: 'To record chosen steps: nsys profile --capture-range=cudaProfilerApi --capture-range-end=stop, and in the script torch.cuda.cudart().cudaProfilerStart() before them and cudaProfilerStop() after them.',
     ...about('nsight'),
     thresholds: [HOT, UNSEEN],
@@ -58,7 +58,7 @@ function hotKernel(view: TraceView, { job }: RunFacts) {
   const text = `${shortened(hot.name)}: ${formatMs(perStep)} per step (${formatPercent(part)}), ${Math.round(hot.count / detail.steps)} launches`;
   return found({
     id: 'hot-kernel',
-    title: 'one kernel takes much of the step: Nsight Compute says what limits it',
+    title: 'one kernel takes much of the step: Nsight Compute shows what limits it',
     confidence: 0.6,
     addresses: null,
     evidence: [atKernel(hot, timeEvidence(view, perStep, text))],

@@ -9,11 +9,11 @@ export const rule: AnyRule = {
   info: {
     id: 'running-job',
     alias: 'T3',
-    title: 'What limits a running job, with nothing wired into it',
+    title: 'What limits a running job, without instrumentation',
     needs: 'ten seconds of nvidia-smi and /proc: `whyslow triage`',
     looksFor:
       'A busy GPU; workers that are pegged (transforms) or wait for a disk (IO) while it is not; a training thread that launches or loads; many threads on few cores; neither GPU nor CPU busy.',
-    why: 'The fixes of these cases have nothing in common, and an answer without a restart costs ten seconds.',
+    why: 'These cases need different fixes, and an answer without a restart takes ten seconds.',
     ...about('look-from-outside'),
     thresholds: [
       threshold(
@@ -26,5 +26,5 @@ export const rule: AnyRule = {
       threshold('too many threads from', THREADS_PER_CPU, 'active ones a core', 'our judgment'),
     ],
   },
-  check: () => silent('it is asked of a running job: whyslow triage'),
+  check: () => silent('only for a running job: whyslow triage'),
 };

@@ -10,7 +10,7 @@ export const rule: AnyRule = {
     title: 'Where the step’s time goes: GPU, data, communication or host',
     needs: 'trace or events',
     looksFor:
-      'Always: every instant of the measured steps belongs to one class of time, and the largest one that can be won back is named.',
+      'Always: every instant of the measured steps belongs to one class of time, and the rule names the largest class that can be won back.',
     why: 'Work on anything but the bottleneck changes nothing. GPU work is counted for the step that launched it, and the profiler’s own cost is taken out, because both mislead otherwise.',
     ...about('first-bottleneck'),
     thresholds: [

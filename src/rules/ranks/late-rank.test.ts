@@ -33,7 +33,7 @@ describe('a late rank', () => {
     expect(result.findings[0]!.evidence[0]).toMatchObject({ value: 20, unit: 'ms/step' });
     expect(withAdvice(rule, result.findings[0]!).fix.code).toBe('whyslow diagnose OUT --ranks 1 --all');
     expect(rule.check(views[0]!, across([late]))).toEqual({ silent: 'no rank stands out' });
-    // Two ranks cannot be told apart by chance in fewer steps.
+    // With fewer steps, two ranks may differ by chance.
     const few = across([late]);
     const inThree = { ...few, across: { ...few.across, steps: 3 } };
     expect(rule.check(views[0]!, inThree)).toEqual({ silent: 'no rank stands out in 3 steps' });
@@ -62,7 +62,7 @@ describe('a late rank', () => {
     }
   });
 
-  it('promises only what a log can tell, up to what the delay may cost', () => {
+  it('a late rank’s predicted gain is what a log shows, up to what the delay may cost', () => {
     const priceOf = (cost: number) => {
       const result = rule.check(views[1]!, across([{ ...late, cost: ns(cost), mayCost: ns(20e6) }]));
       if (!('findings' in result)) throw new Error(result.silent);

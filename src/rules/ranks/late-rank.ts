@@ -21,7 +21,7 @@ export const rule: AnyRule = {
     title: 'One rank is late and all others wait for it',
     needs: 'ranks',
     looksFor:
-      'A rank whose own time (the step less its waiting for others) exceeds the median rank’s by more than ranks usually differ: always, in spikes, periodically, together with its host or stage, or together with other late ranks.',
+      'A rank whose own time (the step minus its waiting for others) exceeds the median rank’s by more than ranks usually differ: always, in spikes, periodically, together with its host or stage, or together with other late ranks.',
     why: 'Collectives end when the last member arrives: one slow rank sets everybody’s pace. Its own trace looks fast, because it waits least.',
     ...about('fix-late-rank'),
     thresholds: [

@@ -10,7 +10,7 @@ export const rule: AnyRule = {
   info: {
     id: 'slow-link',
     alias: 'W5',
-    title: 'One group’s transfers are slow against its siblings',
+    title: 'One group’s transfers are slower than those of its siblings',
     needs: 'ranks',
     looksFor:
       'All members of a group arrive together, and the transfer takes longer than that of sibling groups with the same kind and size of collective.',

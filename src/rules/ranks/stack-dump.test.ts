@@ -61,7 +61,7 @@ describe('stacks', () => {
   });
 
   it('are silent where they show no wait, and where a trace shows another bottleneck', () => {
-    expect(ask([]).silent).toMatch(/no stacks/);
+    expect(ask([]).silent).toMatch(/no py-spy stacks/);
     expect(ask([process(0, 'other'), process(1, 'gpu')]).silent).toMatch(/show no wait/);
     const drawing = 'host 1  ProfilerStep#1 0-10100 | cudaLaunchKernel 10-20 #1\n gpu 7   gemm 100-10000 #1';
     const run = runOf([drawView(steps(4, 10100, drawing))], 'gpu');

@@ -28,15 +28,15 @@ export const rule: RunRule = {
     title: 'Stacks show where the job is stuck, or what it is busy with',
     needs: 'py-spy dump (text or JSON), or py-spy record (flame graph, raw or speedscope)',
     looksFor:
-      'The main thread in a collective, in a wait for DataLoader workers, in a lock or a read; a rank that is elsewhere than the others; a stack that two dumps have in common.',
-    why: 'A job that hangs writes no trace. Its stacks still say what each rank waits for.',
+      'The main thread in a collective, in a wait for DataLoader workers, in a lock or a read; a rank that is in another place than the others; a stack that two dumps have in common.',
+    why: 'A job that hangs writes no trace. Its stacks still show what each rank waits for.',
     more: '--native adds frames of C extensions. py-spy needs the same user and the right to trace: sudo, or --cap-add SYS_PTRACE for a container. `py-spy top --pid` shows where time goes while you watch.',
     ...about('read-stacks'),
     thresholds: [MOSTLY],
   },
   check({ evidence: { stacks }, verdict, ranks, job }) {
     const telling = stacks.filter(tells);
-    if (stacks.length === 0) return silent('no stacks from py-spy');
+    if (stacks.length === 0) return silent('no py-spy stacks');
     const apart = elsewhere(stacks, job);
     if (apart) return found(apart);
     const [worst] = telling;

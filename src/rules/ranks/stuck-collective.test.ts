@@ -47,5 +47,5 @@ describe('a collective that ranks do not leave', () => {
     expect(finding!.fix.code.split('\n').filter((l) => l.length > CODE_COLUMNS)).toEqual([]);
   });
 
-  it('is silent without a dump', () => expect(ask().silent[0]!.reason).toMatch(/no dump/));
+  it('is silent without a dump', () => expect(ask().silent[0]!.reason).toMatch(/no flight-recorder dump/));
 });

@@ -19,13 +19,13 @@ export const rule: RunRule = {
     needs: 'dumps of torch’s flight recorder, one per rank, as JSON',
     looksFor:
       'A collective that some ranks entered and did not leave: who is not in it, or is in another one.',
-    why: 'A collective ends when all members are in it. One rank that is stuck elsewhere, has died or took another branch stops all of them, until the timeout ends the job.',
+    why: 'A collective ends when all members are in it. One rank that is stuck elsewhere, has died or took another branch blocks all of them until the timeout ends the job.',
     ...about('dump-missing'),
     thresholds: [],
   },
   check({ evidence: { stuck, stacks }, job }) {
     const [first] = stuck;
-    if (!first) return silent('no dump of the flight recorder shows a rank waiting');
+    if (!first) return silent('no flight-recorder dump shows a rank waiting');
     const certain = first.missing.length > 0 || first.different.length > 0;
     return found({
       id: first.different.length > 0 ? 'different-collectives' : 'stuck-collective',

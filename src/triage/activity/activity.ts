@@ -12,7 +12,7 @@ export interface Activity extends JobActivity {
   readonly usesGpu: boolean;
 }
 
-/** Null: fewer than two samples, of which nothing can be said. */
+/** Null: fewer than two samples, which show nothing. */
 export function activityOf(recording: Recording, isLive = true): Activity | null {
   const job = jobActivity(recording);
   const { gpus, noGpu } = recording.machine;
