@@ -165,7 +165,7 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
             operators: totalOperators(trace, tree),
             events: tree.counted.reduce((n, c) => n + c, 0),
             frames: frames.length,
-            pauses: !seesHost(trace, work)
+            pauses: !seesHost(trace, host, work)
               ? NO_PAUSES
               : findPauses(host, inDetail, operators, osCalls(trace, host.threads)),
           },
@@ -198,9 +198,13 @@ function startUpFacts(once: Spans, steps: number, { from, to }: StepWindow): Sta
   return steps > 0 || time >= SIZEABLE * (to - from) ? { time: ns(time), steps, left: share(left) } : null;
 }
 
-/** Without CUDA calls, waiting for the device looks like a pause. Without operators, everything that PyTorch does looks like one. */
-const seesHost = (trace: Trace, work: GpuWork): boolean =>
-  trace.index.ofKinds((k) => k.category === Category.cpuOp).length > 0 &&
+/**
+ * Without CUDA calls, waiting for the device looks like a pause. Without operators and calls of the operating system, everything
+ * that PyTorch does looks like one.
+ */
+const seesHost = (trace: Trace, host: HostSpans, work: GpuWork): boolean =>
+  (osCalls(trace, host.threads).length > 0 ||
+    trace.index.ofKinds((k) => k.category === Category.cpuOp).length > 0) &&
   (work.length === 0 || trace.links.workWithoutLaunch < trace.links.work.length);
 
 function stepFacts(source: StepSource, { steps, bounds, irregular }: StepWindow, total: number): StepFacts {

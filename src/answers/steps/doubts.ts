@@ -55,6 +55,8 @@ const computesNothing = (view: RankView) =>
 
 /** Start-up that takes this share of what was recorded distorts everything else. */
 const COLD = 0.2;
+/** If the unexplained part is nearly as large as the named one, it may be the answer. */
+const NEARLY_AS_LARGE = 0.6;
 /** With fewer pieces of GPU work, what the device waits for may be anything. */
 const FEW_WORKS = 10;
 /** A shorter recording of something that happens once is a few operators, not a job. */
@@ -180,7 +182,11 @@ export const DOUBT_CHECKS = [
       facts.hasGpuWork
         ? 'record with Nsight Systems, which also shows calls of the operating system: whyslow rules T20'
         : 'look at its stacks while it runs: whyslow triage --stacks',
-    check: ({ shares }) => when(shares.other > 0.3, { by: 0.3 * shares.other, atMost: 0.5 }),
+    check: ({ shares, best }) =>
+      when(shares.other > 0.3, {
+        by: 0.3 * shares.other,
+        atMost: shares.other > NEARLY_AS_LARGE * shares[best] ? 0.5 : 1,
+      }),
   },
   {
     id: 'replay-differs',
