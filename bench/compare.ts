@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { mean } from '../src/base/statistics.js';
 import { compareStepTimes } from '../src/compare/step-times/compare-step-times.js';
 import { Random } from '../src/compare/step-times/random.js';
-import { SIMULATIONS } from '../src/compare/step-times/testing.js';
 import { diagnose } from '../src/library/diagnose.js';
+import { SIMULATIONS } from '../test/helpers/step-times.js';
 
 /**
  * How often `whyslow compare` is wrong: `npm run bench:compare [LOG…]`. A LOG is an event log or a folder with one. Splits of the

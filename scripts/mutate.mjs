@@ -22,7 +22,7 @@ if (!options.includes('--only-numbers')) {
   if (!existsSync(new URL('node_modules/@stryker-mutator/core', root)))
     run('npm', ['install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', ...STRYKER]);
   const patterns = targets.map((t) => (statSync(new URL(t, root)).isDirectory() ? `${t}/**/*.ts` : t));
-  const mutate = [...patterns, '!src/**/*.test.ts', '!src/**/testing.ts'].join(',');
+  const mutate = [...patterns, '!src/**/*.test.ts'].join(',');
   const stryker = ['node_modules/@stryker-mutator/core/bin/stryker.js', 'run'];
   tryRun('node', [...stryker, 'scripts/mutation/stryker.mjs', '--mutate', mutate]);
 }

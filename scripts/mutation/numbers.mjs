@@ -30,7 +30,7 @@ export function mutateNumbers(root, targets) {
 function sourcesIn(root, target) {
   if (!statSync(join(root, target)).isDirectory()) return [target];
   return readdirSync(join(root, target), { recursive: true, encoding: 'utf8' })
-    .filter((f) => f.endsWith('.ts') && !/\.test\.ts$|testing\.ts$|-schema\.ts$/.test(f))
+    .filter((f) => f.endsWith('.ts') && !/\.test\.ts$|-schema\.ts$/.test(f))
     .map((f) => join(target, f));
 }
 

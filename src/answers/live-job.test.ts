@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { DMON, type DrawnJob, type DrawnProcess, drawJob, table } from '../../test/helpers/triage.js';
 import { triage } from '../report/triage-report.js';
-import { DMON, type DrawnJob, type DrawnProcess, drawJob, table } from '../triage/testing.js';
 
 const judge = (job: DrawnJob) => triage(drawJob(job));
 const verdictOf = (job: DrawnJob) => {

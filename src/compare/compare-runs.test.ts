@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { drawnRun, steady, work } from '../../test/helpers/compare.js';
 import { compareRuns } from './compare-runs.js';
-import { drawnRun, steady, work } from './testing.js';
 
 const finding = (id: string, speedup: number | null, saving = 0) => ({
   id,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { cpuTime } from '../../test/helpers/cpu-time.js';
-import { temporaryFolder } from '../sources/testing/members.js';
+import { temporaryFolder } from '../../test/helpers/members.js';
 import { readAll } from './pool.js';
 
 const progressInto = (seen: [bytes: number, files: number][]) => ({

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bytes, tar } from '../sources/testing/archives.js';
-import { type Folder, temporaryFolder } from '../sources/testing/members.js';
+import { bytes, tar } from '../../test/helpers/archives.js';
+import { type Folder, temporaryFolder } from '../../test/helpers/members.js';
 import { readFile } from './read-file.js';
 import { readInputs } from './read-run.js';
 

@@ -1,6 +1,6 @@
 import type { Problem } from '../base/problem.js';
 import type { Content } from '../readers/common/content.js';
-import type { ReaderDescriptor, StreamReader } from '../readers/common/reader.js';
+import type { ReaderDescriptor, ReadModel, StreamReader } from '../readers/common/reader.js';
 import { findReader } from '../readers/registry.js';
 import type { Member } from '../sources/open.js';
 import { type NameHints, rankFromPath } from '../sources/rank-name.js';
@@ -8,6 +8,8 @@ import { describeFile } from './describe-file.js';
 
 /** Readers recognize a format by this many bytes. */
 export const HEAD_BYTES = 65536;
+/** The kind of a file that no reader recognizes. */
+export const UNKNOWN_KIND = 'unknown';
 
 /** One file, or one member of an archive, as its reader has read it. */
 export interface Read {
@@ -88,14 +90,20 @@ export class MemberReader {
     return {
       file,
       path,
-      kind: format?.id ?? 'unknown',
+      kind: format?.id ?? UNKNOWN_KIND,
       hints: rankFromPath(path),
       storedBytes,
       decodedBytes,
       encodings,
-      problems: [...problems.list(), ...(model?.problems ?? [])],
-      content: model ? format!.digest(model, this.options.keepColumns === true) : this.#unknown!,
+      // Faults inside a file that is of no use do not matter.
+      problems: model?.refusal === undefined ? [...problems.list(), ...(model?.problems ?? [])] : [],
+      content: model ? this.#content(model) : this.#unknown!,
     };
+  }
+
+  #content(model: ReadModel): Read['content'] {
+    if (model.refusal !== undefined) return { of: 'nothing', looksLike: model.refusal };
+    return this.#format!.digest(model, this.options.keepColumns === true);
   }
 
   /** Whether the rest is needed. */

@@ -11,9 +11,9 @@ import {
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { inFolder } from '../../test/helpers/folder.js';
+import { drawJob } from '../../test/helpers/triage.js';
 import { largest } from '../base/statistics.js';
 import { readRecording } from '../triage/replay.js';
-import { drawJob } from '../triage/testing.js';
 import { recordProcesses, ThinnedRecording } from './record-processes.js';
 
 const started = (script: string): ChildProcess => spawn('sh', ['-c', script], { stdio: 'ignore' });

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cases } from '../../test/helpers/cases.js';
+import { analyze, HEADER } from '../../test/helpers/logs.js';
 import { TIME_CLASSES } from '../facts/time-class.js';
 import type { EventFacts } from './event-facts.js';
 import { unprofiledLog } from './join-step.js';
-import { analyze, HEADER } from './testing.js';
 
 const stepWithout = (...args: Parameters<typeof unprofiledLog>) => unprofiledLog(...args)?.step ?? null;
 

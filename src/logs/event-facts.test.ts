@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import {
+  analyze,
+  analyzeOne,
+  HEADER,
+  ms,
+  msByClass,
+  noted,
+  stepLines,
+  steps,
+} from '../../test/helpers/logs.js';
 import { LAUNCH_NOTE } from './notes.js';
-import { analyze, analyzeOne, HEADER, ms, msByClass, noted, stepLines, steps } from './testing.js';
 
 describe('files of lmms-engine: four fields', () => {
   const facts = analyzeOne(

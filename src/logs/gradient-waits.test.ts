@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { analyzeOne, HEADER, steps } from './testing.js';
+import { analyzeOne, HEADER, steps } from '../../test/helpers/logs.js';
 
 /** ms per step; steps of 40 ms on the host's clock. */
 const mayHide = (...phases: readonly string[]) =>

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type DrawnJob, jobLog } from '../../test/helpers/draw-job.js';
+import { analyzeOne, ms } from '../../test/helpers/logs.js';
 import type { JobTime } from '../facts/job-time.js';
 import { jobTimeOf } from './job-time.js';
-import { analyzeOne, ms } from './testing.js';
 
 const jobOf = (drawn: DrawnJob): JobTime => analyzeOne(jobLog(drawn)).job!;
 const sumOf = ({ startUp, training, end, phases }: JobTime) =>

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { HEADER, readLog, steps } from '../../test/helpers/logs.js';
 import { keepSteps } from './keep-steps.js';
-import { HEADER, readLog, steps } from './testing.js';
 
 const log = readLog(`${[HEADER, ...steps(0, 99, () => ['data_wait 1', 'training_step 20'])].join('\n')}\n`);
 const kept = (...args: [Parameters<typeof keepSteps>[1], number?]) => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { HEADER, readLog, steps } from '../../test/helpers/logs.js';
 import { COLLECTIVE_KINDS, groupChecks } from '../facts/rank-collectives.js';
 import { matchCollectives } from '../run/collectives/match.js';
 import { divideWaits } from '../run/collectives/waits.js';
 import { collectivesOfLog, MemberLists, membersOf } from './log-collectives.js';
-import { HEADER, readLog, steps } from './testing.js';
 
 const read = (...lines: readonly string[]) => collectivesOfLog(readLog(`${lines.join('\n')}\n`).runs[0]!);
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { jobLog } from '../../test/helpers/draw-job.js';
-import { analyzeOne, ms, msByClass, stepLines } from './testing.js';
+import { analyzeOne, ms, msByClass, stepLines } from '../../test/helpers/logs.js';
 
 describe('time outside training steps', () => {
   it('time outside training steps is in no step, however much of it is between recorded ones', () => {

@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { analyze, analyzeOne, HEADER, ms, msByClass, noted, stepLines, steps } from './testing.js';
+import {
+  analyze,
+  analyzeOne,
+  HEADER,
+  ms,
+  msByClass,
+  noted,
+  stepLines,
+  steps,
+} from '../../test/helpers/logs.js';
 
 describe('start times', () => {
   it('give the period, also the time that no phase covers', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { fakeFiles } from '../../test/helpers/machine.js';
 import { readCpuLimit } from './cgroup.js';
-import { fakeFiles } from './testing.js';
 
 const none = { quota: null, throttled: null, periods: null, throttledPeriods: null };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { drawJob } from '../../test/helpers/triage.js';
 import { triage } from '../report/triage-report.js';
-import { drawJob } from '../triage/testing.js';
 import { ROCM_HEADER, rocmAsQuery } from './gpu-watch.js';
 
 /** As rocm-smi of ROCm 6 prints it (`--showuse --showclocks --showpower --showmaxpower --showtemp --json`). */

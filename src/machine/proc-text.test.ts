@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { statLine } from '../../test/helpers/machine.js';
 import {
   countCpus,
   parseFields,
@@ -10,7 +11,6 @@ import {
   threadOf,
   zeroSeparated,
 } from './proc-text.js';
-import { statLine } from './testing.js';
 
 describe('what the kernel prints', () => {
   it('reads stat, whatever the name of the program', () => {

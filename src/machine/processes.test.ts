@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { fakeFiles, statLine } from '../../test/helpers/machine.js';
 import { parseStat } from './proc-text.js';
 import { factsOf, processTable, sampleProcess, treeOf } from './processes.js';
-import { fakeFiles, statLine } from './testing.js';
 import { findJob, namedJob } from './watch-job.js';
 
 const python = (pid: number, parent: number, more: Readonly<Record<string, string>> = {}) => ({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { drawnRun, steady, work } from '../../test/helpers/compare.js';
 import { compareRuns } from '../compare/compare-runs.js';
-import { drawnRun, steady, work } from '../compare/testing.js';
 import { markdownCompare } from './markdown/compare.js';
 import { renderCompare } from './terminal/compare.js';
 import { displayWidth } from './terminal/width.js';

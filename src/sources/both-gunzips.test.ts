@@ -3,11 +3,11 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cases } from '../../test/helpers/cases.js';
+import { type Folder, temporaryFolder } from '../../test/helpers/members.js';
 import { Cursor } from './cursor.js';
 import { Faults } from './faults.js';
 import { openFile } from './file-source.js';
 import { gunzip } from './gunzip.js';
-import { type Folder, temporaryFolder } from './testing/members.js';
 
 let folder: Folder;
 beforeAll(async () => {

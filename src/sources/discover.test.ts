@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Folder, temporaryFolder } from '../../test/helpers/members.js';
 import { InputError } from '../base/input-error.js';
 import { discoverFiles } from './discover.js';
 import { naturalOrder } from './natural-order.js';
-import { type Folder, temporaryFolder } from './testing/members.js';
 
 let folder: Folder;
 let root: string;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { constants, crc32, deflateRawSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bytes, sampleText, tar } from '../../test/helpers/archives.js';
 import { places } from '../../test/helpers/cases.js';
+import { type Folder, readAll, temporaryFolder } from '../../test/helpers/members.js';
 import { visitMembers } from './open.js';
-import { bytes, sampleText, tar } from './testing/archives.js';
-import { type Folder, readAll, temporaryFolder } from './testing/members.js';
 
 let folder: Folder;
 beforeAll(async () => {

@@ -3,10 +3,10 @@ import { mkdir, readdir, readlink, symlink } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bytes, sampleText, tar, zip, zstdFrame } from '../../test/helpers/archives.js';
+import { type Folder, readAll, temporaryFolder } from '../../test/helpers/members.js';
 import { InputError } from '../base/input-error.js';
 import { visitMembers } from './open.js';
-import { bytes, sampleText, tar, zip, zstdFrame } from './testing/archives.js';
-import { type Folder, readAll, temporaryFolder } from './testing/members.js';
 
 /** Only Linux shows which files a process has open. */
 const isLinux = process.platform === 'linux';

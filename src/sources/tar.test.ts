@@ -1,11 +1,11 @@
 import { createTarPacker, packTar } from 'modern-tar';
 import { describe, expect, it } from 'vitest';
+import { bytes, sampleText, type TarEntry, tar, tarHeader } from '../../test/helpers/archives.js';
 import { cpuTime } from '../../test/helpers/cpu-time.js';
 import { Cursor } from './cursor.js';
 import { Faults } from './faults.js';
 import type { Layer } from './layer.js';
 import { tarMembers } from './tar.js';
-import { bytes, sampleText, type TarEntry, tar, tarHeader } from './testing/archives.js';
 
 interface Read {
   readonly names: string[];

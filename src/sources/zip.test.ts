@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bytes, sampleText, tar, zip, zstdFrame } from '../../test/helpers/archives.js';
+import { type Folder, readAll, temporaryFolder } from '../../test/helpers/members.js';
 import { InputError } from '../base/input-error.js';
 import { Cursor } from './cursor.js';
 import { Faults } from './faults.js';
-import { bytes, sampleText, tar, zip, zstdFrame } from './testing/archives.js';
-import { type Folder, readAll, temporaryFolder } from './testing/members.js';
 import { zipMembers } from './zip.js';
 
 let folder: Folder;

@@ -1,9 +1,9 @@
 import * as zlib from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { bytes, sampleText, zstdBlock, zstdFrame } from '../../test/helpers/archives.js';
 import { cpuTime } from '../../test/helpers/cpu-time.js';
 import { Cursor } from './cursor.js';
 import { Faults } from './faults.js';
-import { bytes, sampleText, zstdBlock, zstdFrame } from './testing/archives.js';
 import { type FrameDecoder, fzstdDecoder, unzstd } from './zstd.js';
 import { parseZstdHeader } from './zstd-frame.js';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { gpuState } from '../../test/helpers/telemetry.js';
 import { ns } from '../base/units.js';
 import { type LateRanks, withSlowGpus } from '../run/lateness/late-ranks.js';
 import { clockLimitOf, slowAgainst } from './slow-gpu.js';
-import { gpuState } from './testing.js';
 
 const others = [1, 2, 3].map((index) => gpuState({ index }));
 const slow = (more: Parameters<typeof gpuState>[0]) => slowAgainst(gpuState(more), others, 0.97);

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { DMON, drawJob } from '../../test/helpers/triage.js';
 import { recordingLines } from '../machine/recording-file.js';
 import { triage } from '../report/triage-report.js';
 import { readRecording } from './replay.js';
-import { DMON, drawJob } from './testing.js';
 
 const job = drawJob({
   processes: [

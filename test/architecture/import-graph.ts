@@ -3,7 +3,7 @@ import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const src = fileURLToPath(new URL('../../src', import.meta.url));
-const isTest = (file: string) => /\.test\.ts$|(?:^|\/)testing(?:\.ts$|\/)/.test(file);
+const isTest = (file: string) => /\.test\.ts$/.test(file);
 
 export interface Import {
   /** Relative to src. */

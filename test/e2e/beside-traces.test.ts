@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { recordingLines } from '../../src/machine/recording-file.js';
 import { reportSchema } from '../../src/report/report-schema.js';
-import { drawJob } from '../../src/triage/testing.js';
 import { inFolder, root, whyslow } from '../helpers/cli.js';
+import { drawJob } from '../helpers/triage.js';
 
 const fixture = (name: string) => join(root, 'test/fixtures', name);
 

@@ -7,9 +7,9 @@ import { PageFile } from '../../src/readers/nsys/sqlite-pages.js';
 import type { Row } from '../../src/readers/nsys/sqlite-row.js';
 import { scanTable } from '../../src/readers/nsys/sqlite-scan.js';
 import { readSchema } from '../../src/readers/nsys/sqlite-schema.js';
-import { memoryFile } from '../../src/readers/nsys/testing.js';
 import { cases, SOAK } from '../helpers/cases.js';
 import { inFolder, root, whyslow } from '../helpers/cli.js';
+import { memoryFile } from '../helpers/nsys.js';
 import { describeWithTorch, python } from '../helpers/python.js';
 
 const script = (name: string) => join(root, 'test/fixtures/nsys', name);

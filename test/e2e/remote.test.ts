@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { quoted } from '../../src/base/shell.js';
 import { diagnose } from '../../src/library/diagnose.js';
 import { inspect } from '../../src/library/inspect.js';
-import { zip } from '../../src/sources/testing/archives.js';
+import { zip } from '../helpers/archives.js';
 import { SOAK } from '../helpers/cases.js';
 import { inFolder, root, type Started, start, until, whyslow } from '../helpers/cli.js';
 import {
@@ -264,7 +264,7 @@ describe.skipIf(!existsSync(python))('S3', () => {
         env,
       });
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      expect(stdout).toContain('Rank 2 is late every step');
+      expect(stdout).toContain('Rank 2 is late in every step');
     }));
 });
 

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { CompareReport } from '../../src/compare/compare-report.js';
 import { diagnose } from '../../src/library/diagnose.js';
 import type { Report } from '../../src/report/report.js';
-import { temporaryFolder } from '../../src/sources/testing/members.js';
 import { SOAK } from '../helpers/cases.js';
 import { inFolder, type Ran, whyslow } from '../helpers/cli.js';
+import { temporaryFolder } from '../helpers/members.js';
 import { describeWithTorch, job, python } from '../helpers/python.js';
 
 const TRAIN = job('train.py');

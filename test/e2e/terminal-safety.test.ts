@@ -3,9 +3,9 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { temporaryFolder } from '../../src/sources/testing/members.js';
 import { SOAK } from '../helpers/cases.js';
 import { inFolder, type Ran, startOnTerminal, until, whyslow } from '../helpers/cli.js';
+import { temporaryFolder } from '../helpers/members.js';
 
 /** Sets the title, colors, reorders, clears the screen (as one C1 character), forges a line of ours. */
 const EVIL = '\x1b]0;title\x07\x1b[31mEVIL\u202e\u009b2J\u2028\nwhyslow: forged\r\x7f';

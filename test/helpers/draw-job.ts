@@ -1,6 +1,6 @@
 import { type LogView, viewLog } from '../../src/diagnosis/ranks/rank-view.js';
 import { logFactsOf } from '../../src/logs/log-facts.js';
-import { analyzeOne, steps } from '../../src/logs/testing.js';
+import { analyzeOne, steps } from './logs.js';
 
 /** Phases of the header: `[ms, count]`, over all of the job unless it says otherwise. */
 export type DrawnPhases = Readonly<

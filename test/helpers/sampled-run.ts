@@ -2,7 +2,7 @@ import { activityByRank, capturedRanks } from '../../src/diagnosis/ranks/rank-ac
 import { NO_EVIDENCE } from '../../src/diagnosis/run-evidence.js';
 import type { RunFacts } from '../../src/diagnosis/run-facts.js';
 import { jobActivity } from '../../src/telemetry/processes/job-activity.js';
-import { type DrawnJob, drawJob } from '../../src/triage/testing.js';
+import { type DrawnJob, drawJob } from './triage.js';
 
 /** For tests of rules: a run with only /proc samples, without manifests. */
 export function sampledRun(

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { Trace } from '../../src/model/trace.js';
-import { readCut } from '../../src/readers/common/testing.js';
 import { eventsReader } from '../../src/readers/events/descriptor.js';
-import { RANK, RUN, read as readManifest } from '../../src/readers/manifest/testing.js';
 import { checkTrace } from '../../src/traces/checks/trace-checks.js';
 import { summarizeTrace } from '../../src/traces/trace-summary.js';
 import { SOAK } from '../helpers/cases.js';
 import { HEADER } from '../helpers/hostile/documents.js';
 import { rankEvents } from '../helpers/hostile/events.js';
 import { VALUES } from '../helpers/hostile/mutate.js';
+import { RANK, RUN, read as readManifest } from '../helpers/manifests.js';
 import { readTrace } from '../helpers/read-trace.js';
+import { readCut } from '../helpers/readers.js';
 
 /** As text: some are too deep, or too large, to be made from a value. */
 const TEXTS: readonly string[] = [

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../src/library/diagnose.js';
 import { inspect } from '../../src/library/inspect.js';
-import { HEADER, steps as logSteps } from '../../src/logs/testing.js';
 import { inTurn, steps } from '../helpers/draw-trace.js';
 import { writeDrawnRun } from '../helpers/drawn-run.js';
 import { inFolder } from '../helpers/folder.js';
+import { HEADER, steps as logSteps } from '../helpers/logs.js';
 
 /** Every field whose name has a unit, with a value worked out by hand. Drawings are in µs. */
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { DMON, type DrawnJob, type DrawnProcess, drawJob } from '../../../test/helpers/triage.js';
 import type { StackSample } from '../../machine/stacks.js';
 import { triage } from '../../report/triage-report.js';
-import { DMON, type DrawnJob, type DrawnProcess, drawJob } from '../../triage/testing.js';
 
 const TORCH = '/venv/lib/python3.11/site-packages/torch';
 const ALL_REDUCE = `all_reduce ${TORCH}/distributed/distributed_c10d.py:3000 < wrapper ${TORCH}/distributed/c10d_logger.py:83 < step /home/me/train.py:26`;

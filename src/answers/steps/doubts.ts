@@ -75,7 +75,7 @@ export const DOUBT_CHECKS = [
     text: 'no GPU work was recorded, although there is a GPU',
     settledBy: `${BOTH_ACTIVITIES}; if both were on, another profiler (nsys) may have been attached`,
     comesFirst: true,
-    // The host's time says nothing without the GPU's. But a job that is busy in its operators may not use the GPU at all.
+    // The host's time means nothing without the GPU's. But a job that is busy in its operators may not use the GPU at all.
     check: ({ view, best }) => {
       const unseen = unseenGpu(view);
       return unseen && atMost(unseen === 'listed' && best === 'gpu' ? 0.55 : 0.4);
@@ -83,7 +83,7 @@ export const DOUBT_CHECKS = [
   },
   {
     id: 'no-model-phase',
-    text: 'no phase of the model was recorded, so what the steps do is not known',
+    text: 'no phase of the model was recorded, so what the steps do is unknown',
     // A device's clock shows at least that the device had work.
     check: ({ view: { facts }, best }) =>
       when(best === 'gpu' && facts.phases?.allHost === true && !facts.phases.modelTimed, atMost(0.4)),
@@ -105,13 +105,13 @@ export const DOUBT_CHECKS = [
   },
   {
     id: 'trace-differs',
-    text: 'the steps of the trace are not like those of the event log',
-    settledBy: 'record a longer window, so that it is like the run: whyslow run --trace-active 20 -- …',
+    text: 'the steps in the trace differ from those in the event log',
+    settledBy: 'record a longer window, so that it represents the run: whyslow run --trace-active 20 -- …',
     check: ({ view }) => when(hasNote(view, 'trace-differs'), by(0.2)),
   },
   {
     id: 'slowed-by-profiler',
-    text: 'the profiler made steps over one and a half times as long',
+    text: 'the profiler made steps over 1.5× as long',
     check: ({ view }) => when(hasNote(view, 'slowed-by-profiler'), by(0.05)),
   },
   {
@@ -166,8 +166,9 @@ export const DOUBT_CHECKS = [
   },
   {
     id: 'untold-copies',
-    text: 'the trace does not say in which direction its copies go: they may be input',
-    settledBy: 'export the trace as JSON, which says where copies go: export_chrome_trace("trace.json.gz")',
+    text: 'the trace does not show the direction of its copies: they may be input',
+    settledBy:
+      'export the trace as JSON, which shows the direction of copies: export_chrome_trace("trace.json.gz")',
     check: ({ view, best, shares, lateComputing }) => {
       const untold = untoldCopies(view, shares);
       if (best !== 'gpu' || untold === 0) return null;
@@ -180,7 +181,7 @@ export const DOUBT_CHECKS = [
     text: 'much of the idle time has no recorded reason',
     settledBy: ({ facts }) =>
       facts.hasGpuWork
-        ? 'record with Nsight Systems, which also shows calls of the operating system: whyslow rules T20'
+        ? 'record with Nsight Systems, which also shows operating-system calls: whyslow rules T20'
         : 'look at its stacks while it runs: whyslow triage --stacks',
     check: ({ shares, best }) =>
       when(shares.other > 0.3, {
@@ -208,18 +209,18 @@ export const DOUBT_CHECKS = [
   },
   {
     id: 'log-hides-idle',
-    text: 'an event log cannot tell computing from waiting for launches',
+    text: 'an event log does not separate computing from waiting for launches',
     // A phase timed on the GPU looks like computing, however idle the GPU is inside it.
     check: ({ view, best }) => when(best === 'gpu' && gpuLog(view)?.hostPaced === null, atMost(0.6)),
   },
   {
     id: 'host-pace-length',
-    text: 'how long the GPU idled while the host set the pace is not known',
+    text: 'how long the GPU was idle while the host set the pace is unknown',
     check: ({ view, best }) => when(best === 'host' && isNumber(gpuLog(view)?.hostPaced), atMost(0.75)),
   },
   {
     id: 'hidden-delay',
-    text: 'an event log cannot tell whether the others wait for a late rank or its delay is hidden behind its gradients being sent',
+    text: 'an event log does not show whether the others wait for a late rank, or its delay is hidden behind its gradients being sent',
     check: ({ view }) => when(hasNote(view, MAY_BE_HIDDEN), by(0.15)),
   },
   {
@@ -286,12 +287,12 @@ export type DoubtId =
 const HEALTH_DOUBTS: Readonly<Record<string, Omit<Doubt, 'text'>>> = {
   'disjoint-windows': {
     id: 'several-runs',
-    settledBy: 'diagnose the traces of one run by themselves: name their files, or their folder',
+    settledBy: 'diagnose the traces of one run alone: pass their files or their folder',
   },
   'lost-calls': {
     id: 'cut-file',
     settledBy:
-      'record again, and let the job write the trace to its end; a full disk or a job that is killed cuts it',
+      'record again, and let the job finish writing the trace; a full disk or a killed job truncates it',
     comesFirst: true,
   },
 };

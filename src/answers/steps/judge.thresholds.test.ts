@@ -79,7 +79,7 @@ describe('another class than the GPU', () => {
     expect(judged({ compute: 0.6, idle_data: 0.4 }, 0.41).bottleneck).toBe('gpu');
   });
 
-  it.each([0.7, 0.75])('is named beside a GPU that computes %f of the step', (compute) => {
+  it.each([0.7, 0.75])('a wait is named although the GPU computes %f of the step', (compute) => {
     expect(judged({ compute, idle_data: 1 - compute }).bottleneck).toBe('data');
   });
 });
@@ -181,7 +181,7 @@ describe('confidence where the cost of the profiler is estimated', () => {
   };
 
   it('is 0.2 lower when another answer is within it', () => {
-    // Python takes 19 ms beside 81 ms of computing. With 3 ms more it would be more than a quarter of them.
+    // Python takes 19 ms in addition to 81 ms of computing. With 3 ms more it would be more than a quarter of them.
     const named = within({ compute: 0.81, idle_host: 0.19 }, 0, 3);
     expect(named).toMatchObject({ bottleneck: 'gpu', second: null, confidence: 0.77 });
     expect(named.doubts).toHaveLength(1);

@@ -21,12 +21,12 @@ function largerPart(bottleneck: Named, shares: Shares, view: RankView): string[]
   // Steps that will wait once the prefetch queue is empty do not wait yet.
   if (bottleneck === 'data' && emptyingQueue(view)) return [];
   if (shares.other > Math.max(own, shares.gpu))
-    return [`What happens in another ${formatWholePercent(shares.other)} of the step was not recorded`];
+    return [`Another ${formatWholePercent(shares.other)} of the step was not recorded`];
   if (shares.gpu <= own) return [];
   const remedy =
     bottleneck === 'comms'
       ? 'communication can be hidden behind it'
-      : 'the wait can go without changing the model';
+      : 'the wait can be removed without changing the model';
   return [`Computing takes ${formatWholePercent(shares.gpu)}, but ${remedy}`];
 }
 

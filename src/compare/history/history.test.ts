@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { drawnRun, steady } from '../../../test/helpers/compare.js';
 import { Random } from '../step-times/random.js';
-import { drawnRun, steady } from '../testing.js';
 import { compareWithHistory, lastChange } from './compare-history.js';
 import { entriesOf, lineOf } from './entry.js';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { SIMULATIONS } from '../../../test/helpers/step-times.js';
 import { compareStepTimes } from './compare-step-times.js';
 import { Random } from './random.js';
-import { SIMULATIONS } from './testing.js';
 
 const noisy = (count: number, ms: number, seed: number, noise = 0.05) => {
   const random = new Random(seed);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { DMON, draw, faults, QUERY, read } from '../../../test/helpers/dmon/tables.js';
 import { MAX_ROWS } from '../common/telemetry/columns.js';
 import { findReader } from '../registry.js';
 import { dmonReader } from './descriptor.js';
-import { DMON, draw, faults, QUERY, read } from './testing.js';
 
 describe('nvidia-smi dmon', () => {
   it('reads columns by name, a missing value as unknown', () => {

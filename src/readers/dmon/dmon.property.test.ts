@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { DMON, draw, QUERY, type Read, read } from '../../../test/helpers/dmon/tables.js';
 import { TELEMETRY_FIELDS } from '../../model/telemetry.js';
 import { dmonReader } from './descriptor.js';
-import { DMON, draw, QUERY, type Read, read } from './testing.js';
 
 const NAMES = ['gpu', 'pwr', 'gtemp', 'sm', 'mem', 'mclk', 'pclk', 'pviol', 'tviol', 'fb', 'new'];
 const cell = fc.oneof(

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readCut } from '../common/testing.js';
+import { draw, faults, type Read } from '../../../test/helpers/dmon/tables.js';
+import { readCut } from '../../../test/helpers/readers.js';
 import { rocmSmiReader } from './rocm-smi.js';
-import { draw, faults, type Read } from './testing.js';
 
 function read(input: string | Uint8Array, cuts: readonly number[] = []): Read {
   const result = readCut(rocmSmiReader, input, cuts);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { draw, faults, read, row } from '../../../test/helpers/events.js';
 import { MAX_LINE_BYTES } from '../common/line-splitter.js';
 import { eventsReader } from './descriptor.js';
 import { MAX_NAMES, MAX_RUNS } from './runs.js';
-import { draw, faults, read, row } from './testing.js';
 
 describe('the forms', () => {
   it('reads what lmms-engine writes: four fields, no header', () => {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cases } from '../../../test/helpers/cases.js';
+import { draw, type Read, read, row } from '../../../test/helpers/events.js';
 import { eventsReader } from './descriptor.js';
-import { draw, type Read, read, row } from './testing.js';
 
 const name = fc.oneof(
   fc.constantFrom('forward', 'backward', 'data_wait', 'collective:all_reduce'),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { draw, faults, read, row } from './testing.js';
+import { draw, faults, read, row } from '../../../test/helpers/events.js';
 
 /** `a1 b1 a2` into records of phases a and b; `@1` after a token is rank 1, `/x` the run id x, `H` and `Hx` are headers. */
 function steps(text: string): string {

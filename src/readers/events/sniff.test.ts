@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { row } from '../../../test/helpers/events.js';
 import { eventsReader } from './descriptor.js';
-import { row } from './testing.js';
 
 const sniff = (text: string): boolean => eventsReader.sniff(Buffer.from(text));
 const EVENT = '{"name":"x","ph":"X","ts":1,"dur":2,"pid":0,"tid":0}';

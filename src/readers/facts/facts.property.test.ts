@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readCut } from '../../../test/helpers/readers.js';
 import type { NumericArray } from '../../base/columns.js';
-import { readCut } from '../common/testing.js';
 import { encodeColumn } from './columns.js';
 import { factsReader } from './descriptor.js';
 import { factsBytes } from './write-facts.js';

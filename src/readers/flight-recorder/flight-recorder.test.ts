@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readCut } from '../common/testing.js';
+import { readCut } from '../../../test/helpers/readers.js';
 import { flightRecorderReader } from './descriptor.js';
 
 const fixture = (name: string) =>

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { RANK, RUN, read } from '../../../test/helpers/manifests.js';
 import { MAX_ENTRIES, MAX_TEXT } from '../common/fields.js';
 import { findReader } from '../registry.js';
 import { MAX_BYTES } from './descriptor.js';
-import { RANK, RUN, read } from './testing.js';
 
 const readJson = (value: object) => read(JSON.stringify(value));
 const kindOf = (text: string) => findReader(Buffer.from(text).subarray(0, 65536))?.id ?? null;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { RANK, RUN, read } from '../../../test/helpers/manifests.js';
 import { manifestReader } from './descriptor.js';
-import { RANK, RUN, read } from './testing.js';
 
 const KEYS = [...new Set([...Object.keys(RUN), ...Object.keys(RANK)])];
 /** Manifests with fields of any type. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { toPftrace } from '../../../test/helpers/pftrace/encode.js';
+import { readCut } from '../../../test/helpers/readers.js';
 import { Category } from '../../model/category.js';
 import { Trace } from '../../model/trace.js';
-import { readCut } from '../common/testing.js';
 import { perfettoReader } from './descriptor.js';
 
 /** A copy, its call and an operator around the call, from and to, in us. */

@@ -4,7 +4,7 @@ import { cases } from '../../../test/helpers/cases.js';
 import { toPftrace } from '../../../test/helpers/pftrace/encode.js';
 import { Message } from '../../../test/helpers/pftrace/message.js';
 import { dumpTrace } from '../../../test/helpers/read-trace.js';
-import { readCut } from '../common/testing.js';
+import { readCut } from '../../../test/helpers/readers.js';
 import { perfettoReader } from './descriptor.js';
 import { MessageReader } from './wire.js';
 

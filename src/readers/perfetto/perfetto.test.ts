@@ -5,10 +5,10 @@ import { toPftrace } from '../../../test/helpers/pftrace/encode.js';
 import { Message } from '../../../test/helpers/pftrace/message.js';
 import * as p from '../../../test/helpers/pftrace/packets.js';
 import { readTrace } from '../../../test/helpers/read-trace.js';
+import { readCut } from '../../../test/helpers/readers.js';
 import { Category, isGpuWork } from '../../model/category.js';
 import { Trace } from '../../model/trace.js';
 import type { TraceData } from '../../model/trace-data.js';
-import { readCut } from '../common/testing.js';
 import { perfettoReader } from './descriptor.js';
 
 const folder = new URL('../../../', import.meta.url);

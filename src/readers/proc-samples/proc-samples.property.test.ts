@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readCut } from '../../../test/helpers/readers.js';
+import { DMON, drawJob } from '../../../test/helpers/triage.js';
 import { recordingLines } from '../../machine/recording-file.js';
-import { DMON, drawJob } from '../../triage/testing.js';
-import { readCut } from '../common/testing.js';
 import { findReader } from '../registry.js';
 import { procSamplesReader } from './descriptor.js';
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readCut } from '../../../test/helpers/readers.js';
 import type { StackProfile } from '../../model/stack-profile.js';
 import { isOwnFile } from '../common/own-code.js';
-import { readCut } from '../common/testing.js';
 import { pySpyReader } from './descriptor.js';
 
 const FILES = [

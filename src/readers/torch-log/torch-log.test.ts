@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readCut } from '../../../test/helpers/readers.js';
 import type { CompileLog } from '../../model/compile-log.js';
-import { readCut } from '../common/testing.js';
 import { torchLogReader } from './descriptor.js';
 import { parseGuard } from './guard-text.js';
 

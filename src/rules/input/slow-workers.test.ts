@@ -4,9 +4,9 @@ import { steps } from '../../../test/helpers/draw-trace.js';
 import { loaderRecord } from '../../../test/helpers/loader-record.js';
 import { loggedView } from '../../../test/helpers/logged-view.js';
 import { sampledRun } from '../../../test/helpers/sampled-run.js';
+import type { DrawnProcess } from '../../../test/helpers/triage.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { CapturedLoader } from '../../diagnosis/run-facts.js';
-import type { DrawnProcess } from '../../triage/testing.js';
 import { rule } from './slow-workers.js';
 
 /** 40 ms of waiting for the workers, 10 ms of computing. */

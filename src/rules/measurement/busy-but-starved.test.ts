@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { drawView, fires, silence } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
+import { gpuState } from '../../../test/helpers/telemetry.js';
 import type { GpuState } from '../../telemetry/gpu-state.js';
-import { gpuState } from '../../telemetry/testing.js';
 import { rule } from './busy-but-starved.js';
 
 const STEP = `

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { columns, type Drawn, groupOf, rank } from '../../../test/helpers/collectives.js';
 import type { CollectiveGroup } from '../../facts/rank-collectives.js';
 import { alignClocks, onReference, type RankClock } from './clocks.js';
 import { matchCollectives } from './match.js';
-import { columns, type Drawn, groupOf, rank } from './testing.js';
 
 interface Truth {
   /** How far each rank's clock is ahead of true time, without its trace's base, and how much it gains per ns. */

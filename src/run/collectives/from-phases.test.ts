@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { analyze, HEADER, steps } from '../../logs/testing.js';
+import { analyze, HEADER, steps } from '../../../test/helpers/logs.js';
 import { fromPhases } from './from-phases.js';
 
 /** Logs of some ranks. `phases`: of a rank in a step. */

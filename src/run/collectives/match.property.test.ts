@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { columns, type Drawn, groupOf, rank } from '../../../test/helpers/collectives.js';
 import { commonSubsequence } from './align.js';
 import { matchCollectives } from './match.js';
-import { columns, type Drawn, groupOf, rank } from './testing.js';
 
 const RANKS = 3;
 const G = groupOf([0, 1, 2]);

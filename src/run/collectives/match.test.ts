@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { columns, type Drawn, groupOf, membersOf, rank } from '../../../test/helpers/collectives.js';
 import { matchCollectives } from './match.js';
-import { columns, type Drawn, groupOf, membersOf, rank } from './testing.js';
 
 const G = groupOf([0, 1]);
 const at = (start: number, more: Omit<Drawn, 'start' | 'end'> = {}): Drawn => ({

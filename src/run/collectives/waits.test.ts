@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { columns, type Drawn, groupOf, rank } from '../../../test/helpers/collectives.js';
 import { COLLECTIVE_KINDS } from '../../facts/rank-collectives.js';
 import { busFactor, measureBandwidth } from './bandwidth.js';
 import { matchCollectives } from './match.js';
-import { columns, type Drawn, groupOf, rank } from './testing.js';
 import { divideWaits } from './waits.js';
 
 const G = groupOf([0, 1, 2]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { drawRank, drawRun } from '../../../test/helpers/paths.js';
 import { walkBack } from './critical-path.js';
-import { drawRank, drawRun } from './testing.js';
 
 /** Everything on the path as `rank:class ms`, most first, per step. */
 function pathOf(first: number, ...ranks: readonly ReturnType<typeof drawRank>[]) {

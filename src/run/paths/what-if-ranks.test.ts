@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { drawRank, drawRun } from '../../../test/helpers/paths.js';
 import { playRun } from './play.js';
 import { planRun } from './run-plan.js';
-import { drawRank, drawRun } from './testing.js';
 import { prepareRun } from './what-if-ranks.js';
 
 type Rank = ReturnType<typeof drawRank>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { gpuState } from '../../telemetry/testing.js';
+import { gpuState } from '../../../test/helpers/telemetry.js';
 import { hostKey, placeGpus, type RankLocation, type TelemetryLog } from './place-gpus.js';
 
 const gpu = (index: number, more: Parameters<typeof gpuState>[0] = {}) => gpuState({ index, ...more });

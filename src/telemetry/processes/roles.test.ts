@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type DrawnProcess, drawJob } from '../../triage/testing.js';
+import { type DrawnProcess, drawJob } from '../../../test/helpers/triage.js';
 import { rolesOf } from './roles.js';
 
 const roles = (processes: readonly DrawnProcess[], version = '2.11.0') => {

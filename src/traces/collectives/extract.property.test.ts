@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cases } from '../../../test/helpers/cases.js';
+import { collectivesOf } from '../../../test/helpers/collectives.js';
 import { readTrace } from '../../../test/helpers/read-trace.js';
 import { Trace } from '../../model/trace.js';
 import { alignClocks } from '../../run/collectives/clocks.js';
 import { matchCollectives } from '../../run/collectives/match.js';
 import type { MatchInput } from '../../run/collectives/matched.js';
-import { collectivesOf } from '../../run/collectives/testing.js';
 import { divideWaits } from '../../run/collectives/waits.js';
 
 /** Arbitrary numbers and texts. */

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { collectivesOf } from '../../../test/helpers/collectives.js';
 import { drawTrace } from '../../../test/helpers/draw-trace.js';
 import { readTrace } from '../../../test/helpers/read-trace.js';
 import { unionOf } from '../../base/intervals.js';
 import { COLLECTIVE_KINDS, type RankCollectives } from '../../facts/rank-collectives.js';
 import { Trace } from '../../model/trace.js';
-import { collectivesOf } from '../../run/collectives/testing.js';
 
 type Args = Record<string, unknown>;
 const AR = 'ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)';

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { readRank } from '../../../test/helpers/collectives.js';
 import { describeWithShared, SHARED } from '../../../test/helpers/shared.js';
 import { COLLECTIVE_KINDS } from '../../facts/rank-collectives.js';
 import { alignClocks } from '../../run/collectives/clocks.js';
 import { matchCollectives } from '../../run/collectives/match.js';
-import { readRank } from '../../run/collectives/testing.js';
 import { divideWaits } from '../../run/collectives/waits.js';
 
 const ZOO = fileURLToPath(new URL('../../../test/fixtures/zoo-ranks', import.meta.url));

@@ -1,5 +1,5 @@
-import { DMON, QUERY } from '../../../src/readers/dmon/testing.js';
-import { RANK, RUN } from '../../../src/readers/manifest/testing.js';
+import { DMON, QUERY } from '../dmon/tables.js';
+import { RANK, RUN } from '../manifests.js';
 import type { Random } from '../simulate/random.js';
 import { EVENT_SHAPES, range, rankEvents } from './events.js';
 import { mutateToken, mutateTree, pick } from './mutate.js';

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { diagnose as Diagnose, inspect as Inspect } from '../../../src/index.js';
-import { tar, zip, zstdFrame } from '../../../src/sources/testing/archives.js';
+import { tar, zip, zstdFrame } from '../archives.js';
 import { cpuTime } from '../cpu-time.js';
 import { Random } from '../simulate/random.js';
 import { type Document, drawDocument } from './documents.js';

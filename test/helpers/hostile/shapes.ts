@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { overlappingZip, tar, zip, zstdFrame } from '../../../src/sources/testing/archives.js';
+import { overlappingZip, tar, zip, zstdFrame } from '../archives.js';
 import { EVENT_SHAPES, type Events, range, rankEvents } from './events.js';
 
 /** Input that grows in one direction. */

@@ -2,8 +2,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Problem } from '../../base/problem.js';
-import { visitMembers } from '../open.js';
+import type { Problem } from '../../src/base/problem.js';
+import { visitMembers } from '../../src/sources/open.js';
 
 export interface Folder {
   readonly path: string;

@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-import { readTrace } from '../../../test/helpers/read-trace.js';
 import {
   type CollectiveGroup,
   type CollectiveKind,
   Kind,
   type RankCollectives,
-} from '../../facts/rank-collectives.js';
-import { Trace } from '../../model/trace.js';
-import { type ExtractOptions, extractCollectives } from '../../traces/collectives/extract.js';
-import { classifyNames } from '../../traces/kernels/classify.js';
-import { orderGpuWork } from '../../traces/timeline/gpu-work.js';
-import { findHostSpans } from '../../traces/timeline/host-spans.js';
-import { findStepTimes } from '../../traces/timeline/step-times.js';
-import type { MatchInput } from './matched.js';
+} from '../../src/facts/rank-collectives.js';
+import { Trace } from '../../src/model/trace.js';
+import type { MatchInput } from '../../src/run/collectives/matched.js';
+import { type ExtractOptions, extractCollectives } from '../../src/traces/collectives/extract.js';
+import { classifyNames } from '../../src/traces/kernels/classify.js';
+import { orderGpuWork } from '../../src/traces/timeline/gpu-work.js';
+import { findHostSpans } from '../../src/traces/timeline/host-spans.js';
+import { findStepTimes } from '../../src/traces/timeline/step-times.js';
+import { readTrace } from './read-trace.js';
 
 /** For the tests of this folder. */
 export function collectivesOf(trace: Trace, options: ExtractOptions = {}): RankCollectives | null {
@@ -93,7 +93,9 @@ export const rank = (number: number, collectives: RankCollectives): MatchInput =
 });
 
 /** Members of every instance as `rank:entry`, to compare whole matchings. */
-export function membersOf(matched: ReturnType<typeof import('./match.js').matchCollectives>): string[] {
+export function membersOf(
+  matched: ReturnType<typeof import('../../src/run/collectives/match.js').matchCollectives>,
+): string[] {
   return Array.from({ length: matched.length }, (_, i) => {
     const members: string[] = [];
     for (let m = matched.memberStart[i]!; m < matched.memberStart[i + 1]!; m++)

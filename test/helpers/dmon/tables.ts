@@ -1,7 +1,7 @@
-import type { Problem } from '../../base/problem.js';
-import { type GpuTelemetry, TELEMETRY_FIELDS } from '../../model/telemetry.js';
-import { readCut } from '../common/testing.js';
-import { dmonReader } from './descriptor.js';
+import type { Problem } from '../../../src/base/problem.js';
+import { type GpuTelemetry, TELEMETRY_FIELDS } from '../../../src/model/telemetry.js';
+import { dmonReader } from '../../../src/readers/dmon/descriptor.js';
+import { readCut } from '../readers.js';
 
 /** For the tests of this folder. */
 export interface Read {

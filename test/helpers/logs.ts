@@ -1,7 +1,7 @@
-import { TIME_CLASSES } from '../facts/time-class.js';
-import type { EventLog } from '../model/event-log.js';
-import { eventsReader } from '../readers/events/descriptor.js';
-import { analyzeEventLog, type EventFacts } from './event-facts.js';
+import { TIME_CLASSES } from '../../src/facts/time-class.js';
+import { analyzeEventLog, type EventFacts } from '../../src/logs/event-facts.js';
+import type { EventLog } from '../../src/model/event-log.js';
+import { eventsReader } from '../../src/readers/events/descriptor.js';
 
 /** For the tests of this folder: logs as text, read by the same reader as users' files. */
 export function readLog(text: string): EventLog {

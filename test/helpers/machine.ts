@@ -1,4 +1,4 @@
-import type { MachineFiles } from './files.js';
+import type { MachineFiles } from '../../src/machine/files.js';
 
 /** For tests: files by path. A value that starts with `->` is a link. */
 export function fakeFiles(contents: Readonly<Record<string, string>>): MachineFiles {

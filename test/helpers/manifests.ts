@@ -1,7 +1,7 @@
-import type { Problem } from '../../base/problem.js';
-import type { Manifest } from '../../model/manifest.js';
-import { readCut } from '../common/testing.js';
-import { manifestReader } from './descriptor.js';
+import type { Problem } from '../../src/base/problem.js';
+import type { Manifest } from '../../src/model/manifest.js';
+import { manifestReader } from '../../src/readers/manifest/descriptor.js';
+import { readCut } from './readers.js';
 
 /** For the tests of this folder: reads a text or bytes in chunks, cut at the given positions. */
 export function read(

@@ -1,5 +1,5 @@
-import type { Plain } from '../base/units.js';
-import type { GpuState } from './gpu-state.js';
+import type { Plain } from '../../src/base/units.js';
+import type { GpuState } from '../../src/telemetry/gpu-state.js';
 
 /** For tests: a busy GPU, with the figures of the zoo's H200. */
 export function gpuState(more: Partial<Plain<GpuState>> = {}): GpuState {

@@ -1,4 +1,4 @@
-import type { Random } from './random.js';
+import type { Random } from '../../src/compare/step-times/random.js';
 
 /** Simulated step times around 100 ms, to know how often a comparison is wrong. */
 export interface Simulation {

@@ -1,15 +1,19 @@
-import { type Spans, unionOf } from '../../base/intervals.js';
-import { ns, share } from '../../base/units.js';
-import { CollectivesBuilder } from '../../facts/collectives-builder.js';
-import { COLLECTIVE_KINDS, type CollectiveGroup, type CollectiveKind } from '../../facts/rank-collectives.js';
-import { cutTimeline } from '../../facts/rank-timeline.js';
-import { TIME_CLASSES, type TimeByClass, type TimeClass, totals } from '../../facts/time-class.js';
-import { alignClocks } from '../collectives/clocks.js';
-import { matchCollectives } from '../collectives/match.js';
-import { divideWaits } from '../collectives/waits.js';
-import type { RankTable } from '../table/rank-table.js';
-import type { PathRank } from './critical-path.js';
-import { Meetings } from './meetings.js';
+import { type Spans, unionOf } from '../../src/base/intervals.js';
+import { ns, share } from '../../src/base/units.js';
+import { CollectivesBuilder } from '../../src/facts/collectives-builder.js';
+import {
+  COLLECTIVE_KINDS,
+  type CollectiveGroup,
+  type CollectiveKind,
+} from '../../src/facts/rank-collectives.js';
+import { cutTimeline } from '../../src/facts/rank-timeline.js';
+import { TIME_CLASSES, type TimeByClass, type TimeClass, totals } from '../../src/facts/time-class.js';
+import { alignClocks } from '../../src/run/collectives/clocks.js';
+import { matchCollectives } from '../../src/run/collectives/match.js';
+import { divideWaits } from '../../src/run/collectives/waits.js';
+import type { PathRank } from '../../src/run/paths/critical-path.js';
+import { Meetings } from '../../src/run/paths/meetings.js';
+import type { RankTable } from '../../src/run/table/rank-table.js';
 
 /**
  * For the tests of this folder: a rank as text, one string per step. `compute 10`: 10 ms of a time class. `@a 5`: nothing

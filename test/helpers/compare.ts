@@ -1,6 +1,6 @@
-import { type Ms, ms } from '../base/units.js';
-import { profileOfReport } from './report-profile.js';
-import { NO_SETUP, type RunProfile, type Setup, type WorkTotal } from './run-profile.js';
+import { type Ms, ms } from '../../src/base/units.js';
+import { profileOfReport } from '../../src/compare/report-profile.js';
+import { NO_SETUP, type RunProfile, type Setup, type WorkTotal } from '../../src/compare/run-profile.js';
 
 interface Drawn {
   readonly label?: string;

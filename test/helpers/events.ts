@@ -1,7 +1,7 @@
-import type { Problem } from '../../base/problem.js';
-import type { EventLogRun } from '../../model/event-log.js';
-import { readCut } from '../common/testing.js';
-import { eventsReader } from './descriptor.js';
+import type { Problem } from '../../src/base/problem.js';
+import type { EventLogRun } from '../../src/model/event-log.js';
+import { eventsReader } from '../../src/readers/events/descriptor.js';
+import { readCut } from './readers.js';
 
 /** For the tests of this folder. */
 export interface Read {

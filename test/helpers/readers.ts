@@ -1,4 +1,4 @@
-import type { ReaderDescriptor, ReadModel } from './reader.js';
+import type { ReaderDescriptor, ReadModel } from '../../src/readers/common/reader.js';
 
 /** For the tests of readers: reads a text or bytes in chunks, cut at the given positions. */
 export function readCut<T extends ReadModel>(

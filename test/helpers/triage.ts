@@ -1,4 +1,4 @@
-import type { MachineCounters, ProcessFacts, ProcessSample, Recording } from '../model/recording.js';
+import type { MachineCounters, ProcessFacts, ProcessSample, Recording } from '../../src/model/recording.js';
 
 /** A process of a drawn job. Shares of one core; bytes per second. */
 export interface DrawnProcess {
