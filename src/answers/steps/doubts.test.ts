@@ -34,7 +34,7 @@ const traced = (view: Partial<TraceView>, more: Partial<Judgment> = {}): Judgmen
 const withFacts = (facts: Partial<TraceView['facts']>) => traced({ facts: { ...VIEW.facts, ...facts } });
 const withSteps = (some: Partial<TraceView['facts']['steps']>) =>
   traced({ divided: { ...VIEW.divided, steps: { ...VIEW.facts.steps, ...some } } });
-/** A step of which the profiler's cost leaves this part. */
+/** A step that takes this part of the recorded one without the profiler. */
 const estimated = (part: number): StepTime => ({
   ...VIEW.step,
   unprofiled: ns(part * VIEW.step.recorded),

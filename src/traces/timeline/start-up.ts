@@ -37,7 +37,7 @@ const FIRST_CALL = 20;
 /** Calls that are made once or twice have no usual length. Longer ones are start-up: such calls take microseconds. */
 const FEW_CALLS = 3;
 const LONG_FEW = 1_000_000;
-/** Start-up that takes this part of a step or window distorts what is said about it. */
+/** Start-up that takes this part of a step or window distorts the figures about it. */
 export const SIZEABLE = 0.2;
 
 const ALWAYS_START_UP =
