@@ -93,7 +93,7 @@ describe('confidence', () => {
   });
 
   it.each([
-    ['not divided into steps', steps(2, 100000, python(60)).replaceAll('ProfilerStep#', 'train')],
+    ['no step twice', steps(2, 100000, python(60)).replaceAll('ProfilerStep#', 'train')],
     ['only one step', input(60)],
     [
       'step times vary a lot',
