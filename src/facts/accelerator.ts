@@ -68,4 +68,4 @@ export const RECORD_KERNELS =
 export const markSteps = (byNsys: boolean): string =>
   byNsys
     ? 'put each step into `with torch.cuda.nvtx.range("step")`'
-    : 'call profiler.step() at the end of every step';
+    : 'call profiler.step() once per iteration';

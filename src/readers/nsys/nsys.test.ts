@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { memoryFile } from '../../../test/helpers/nsys.js';
+import { stepNumber } from '../../model/host-names.js';
 import { Trace } from '../../model/trace.js';
 import { acceleratorOf } from '../../traces/accelerator.js';
 import { analyzeTrace } from '../../traces/analyze-trace.js';
 import { checkTrace } from '../../traces/checks/trace-checks.js';
 import { nsysReader } from './descriptor.js';
-import { copyName, plainName, stepNumber } from './names.js';
+import { copyName, plainName } from './names.js';
 import { readExport } from './read-export.js';
 import { columnsOf } from './sqlite-schema.js';
 

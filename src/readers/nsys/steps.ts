@@ -1,6 +1,6 @@
+import { stepNumber } from '../../model/host-names.js';
 import type { EventColumns } from './event-columns.js';
 import { KIND } from './event-columns.js';
-import { stepNumber } from './names.js';
 import type { NsysStrings } from './strings.js';
 
 interface Series {
