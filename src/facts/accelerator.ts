@@ -34,7 +34,8 @@ const WORDS: Readonly<Record<DeviceKind, DeviceWords>> = {
   hpu: { name: 'a Gaudi accelerator', activity: 'ProfilerActivity.HPU', tool: 'the Gaudi profiler' },
   mps: { name: 'an Apple GPU', activity: null, tool: 'Instruments (torch.mps.profiler)' },
   unknown: { name: 'an accelerator', activity: null, tool: null },
-  none: { name: 'no device', activity: 'ProfilerActivity.CUDA', tool: null },
+  // A device that the recording does not show is most likely NVIDIA's.
+  none: { name: 'no device', activity: 'ProfilerActivity.CUDA', tool: 'Nsight Systems (nsys)' },
 };
 
 export const deviceName = (kind: DeviceKind): string => WORDS[kind].name;

@@ -209,7 +209,7 @@ export const DOUBT_CHECKS = [
     id: 'unexplained-idle',
     text: 'much of the idle time has no recorded reason',
     settledBy: (view) => {
-      const tool = view.facts.hasGpuWork ? (vendorTool(deviceOf(view)) ?? 'Nsight Systems (nsys)') : null;
+      const tool = view.facts.hasGpuWork ? vendorTool(deviceOf(view)) : null;
       return tool
         ? `record with ${tool}, which also shows operating-system calls: whyslow rules T20`
         : 'look at its stacks while it runs: whyslow triage --stacks';
