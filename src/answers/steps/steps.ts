@@ -56,7 +56,9 @@ export function stepsClaim(judged: readonly [Judged, ...Judged[]], severe: Sever
     confidence,
     cause: CAUSES.unknown,
     doubts,
-    words: unknown(`${doubts[0]?.text ?? 'the evidence does not decide'}${guess}`),
+    words: unknown(
+      `${(doubts.find((d) => d.comesFirst) ?? doubts[0])?.text ?? 'the evidence does not decide'}${guess}`,
+    ),
     next: captureNext(view, doubts),
     view,
   };
