@@ -113,7 +113,7 @@ describe('checks of a trace fit its device', () => {
     );
   });
 
-  it('an MPS job is told that torch.profiler does not record its GPU', () => {
+  it('the note for an MPS job explains that torch.profiler does not record its GPU', () => {
     expect(found([span('cpu_op', 'aten::_mps_convolution')])).toMatch(/no-gpu-work: .*torch\.mps\.profiler/);
   });
 });

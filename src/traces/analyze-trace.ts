@@ -72,7 +72,7 @@ function withoutOneOff(trace: Trace, { oneOff, collectives }: TraceFacts, range:
 
 function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
   const accelerator = acceleratorOf(trace);
-  // What a GPU program does cannot be told from its calls alone.
+  // Its calls alone do not show what a GPU program does.
   if (accelerator.byNsys && accelerator.kernels === 0) return null;
   const work = orderGpuWork(trace);
   const hostSpans = findHostSpans(trace, work);
