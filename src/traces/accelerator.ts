@@ -36,6 +36,8 @@ const BY_PROCESS: readonly (readonly [DeviceKind, RegExp])[] = [
 ];
 const BY_CALL: readonly (readonly [DeviceKind, RegExp])[] = [
   ['rocm', /^hip[A-Z]/],
+  // Moore Threads, Cambricon, Enflame.
+  ['unknown', /^(?:mu(?:sa)?|cnrt|tops)[A-Z]/],
   ['cuda', /^cu(?:da)?[A-Z]/],
 ];
 const BY_DEVICE: readonly (readonly [DeviceKind, RegExp])[] = [
