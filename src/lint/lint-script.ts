@@ -1,11 +1,65 @@
 import { messageOf } from '../base/input-error.js';
-import { isIgnored } from './ignore.js';
+import { checkAttention } from './checks/attention.js';
+import { checkCheckpointing } from './checks/checkpointing.js';
+import { checkCollectives } from './checks/collectives.js';
+import { checkCompiling } from './checks/compiling.js';
+import { checkConvolutions } from './checks/convolutions.js';
+import { checkCopies } from './checks/copies.js';
+import { checkDebugging } from './checks/debugging.js';
+import { checkDeepSpeed } from './checks/deepspeed.js';
+import { checkDistributed } from './checks/distributed.js';
+import { checkHostPauses } from './checks/host-pauses.js';
+import { checkHostSync } from './checks/host-sync.js';
+import { checkLightningTrainer } from './checks/lightning-trainer.js';
+import { checkLoaders } from './checks/loader.js';
+import { checkOptimizers } from './checks/optimizer.js';
+import { checkPrecision } from './checks/precision.js';
+import { checkTrainingArguments } from './checks/training-arguments.js';
+import { checkZeroGrad } from './checks/zero-grad.js';
 import { type Check, type Fault, type LintFinding, RULE_NUMBERS } from './kit/finding.js';
-import { CHECKS } from './list.js';
 import { type NotebookCode, notebookCode } from './notebook.js';
 import { readScript } from './python/read-script.js';
 import type { Source, Span } from './python/source.js';
 import { readTraining } from './training/training.js';
+
+/** Every check. Add yours here. */
+const CHECKS: readonly Check[] = [
+  checkLoaders,
+  checkCopies,
+  checkHostSync,
+  checkHostPauses,
+  checkCollectives,
+  checkDebugging,
+  checkZeroGrad,
+  checkPrecision,
+  checkAttention,
+  checkOptimizers,
+  checkCompiling,
+  checkCheckpointing,
+  checkDistributed,
+  checkConvolutions,
+  checkTrainingArguments,
+  checkLightningTrainer,
+  checkDeepSpeed,
+];
+
+/** `# whyslow: ignore`, `# whyslow: ignore[T4]`, `# whyslow: ignore[T4, host-sync]`. */
+const COMMENT = /#\s*whyslow:\s*ignore(?:\[([^\]]*)\])?/;
+
+/** Whether a comment on the fault's lines, or alone on the line above, turns it off. */
+function isIgnored({ id, at }: Fault, source: Source): boolean {
+  const first = source.lineAt(at.from);
+  const above = source.line(first - 1);
+  const lines = above.trimStart().startsWith('#') ? [above] : [];
+  for (let line = first; line <= source.lineAt(at.to); line++) lines.push(source.line(line));
+  return lines.some((line) => {
+    const found = COMMENT.exec(line);
+    if (!found) return false;
+    if (found[1] === undefined) return true;
+    const names = found[1].split(',').map((name) => name.trim().toLowerCase());
+    return names.includes(id) || names.includes(RULE_NUMBERS[id].toLowerCase());
+  });
+}
 
 /** No script written by people is longer. */
 export const MAX_BYTES = 1 << 20;

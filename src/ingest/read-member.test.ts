@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describeFile } from './describe-file.js';
+import { describeFile } from './read-member.js';
 
 const said = (content: string | readonly number[], path = 'a.json') =>
   describeFile(typeof content === 'string' ? Buffer.from(content) : Uint8Array.from(content), path);

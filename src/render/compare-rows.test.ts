@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { shortKernelName } from './kernel-name.js';
+import { shortKernelName } from './compare-rows.js';
 
 it.each([
   ['void at::native::norm_kernel<c10::BFloat16, int>(at::Tensor<long>, int)', 'norm_kernel<BFloat16, int>'],

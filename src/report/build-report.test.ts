@@ -3,7 +3,7 @@ import { ns } from '../base/units.js';
 import { totals } from '../facts/time-class.js';
 import type { Comparison } from '../run/compare.js';
 import type { LateRanks } from '../run/lateness/late-ranks.js';
-import { criticalPathOf, whatIfOf } from './path-report.js';
+import { criticalPathOf, whatIfOf } from './build-report.js';
 
 const LATE = {
   ranks: [2],

@@ -4,6 +4,7 @@ import type { Observed } from '../../diagnosis/observe.js';
 import type { Unrecorded } from '../../diagnosis/ranks/unrecorded-ranks.js';
 import type { Comparison } from '../../run/compare.js';
 import type { Remark } from '../kit/claim.js';
+import { lateSentence } from '../kit/late-words.js';
 import { capitalized } from '../kit/words.js';
 
 /** If ranks were not recorded, exposed communication may be waiting for one of them. Our choice: not above "medium". */
@@ -46,4 +47,10 @@ function unrecordedWords({ count, of, ranks }: Unrecorded, isLikely: boolean): s
     ? `most transfers take far longer than the fastest, so ${late} is probably late`
     : `if ${late} is late, part of this is waiting for it`;
   return `${capitalized(who)} ${count === 1 ? 'was' : 'were'} not recorded: ${guess}`;
+}
+
+/** The worst straggler, whatever limits the run. */
+export function lateRanksRemark({ comparison }: Observed): Remark | null {
+  const worst = comparison?.late[0];
+  return worst ? { detail: lateSentence(worst), qualifies: null } : null;
 }
