@@ -1,16 +1,15 @@
-import { largest } from '../base/statistics.js';
+import { largest, mean } from '../base/statistics.js';
+import { formatCount, formatWhole } from '../base/units.js';
 import type { Cause } from '../facts/causes.js';
 import type { StackSample } from '../machine/stacks.js';
 import type { Recording } from '../model/recording.js';
 import { GPU_BUSY } from '../telemetry/busy-gpu.js';
 import { isCrowdedOut } from '../telemetry/processes/job-activity.js';
-import { type Activity, activityOf } from '../triage/activity/activity.js';
-import { GPU_WAITS } from '../triage/activity/thresholds.js';
+import { type Activity, activityOf, GPU_WAITS } from '../triage/activity/activity.js';
 import { type ProcessStacks, processStacks } from '../triage/stacks/stacks.js';
-import type { Maker, Verdict } from './kit/claim.js';
+import type { LiveClaim, Maker, Verdict } from './kit/claim.js';
 import { decide } from './kit/decide.js';
 import { words } from './kit/words.js';
-import type { LiveClaim } from './live/claim.js';
 import { judgeBusyGpu, judgeMostlyBusyGpu } from './live/gpu.js';
 import { judgeReadingInMain, judgeWorkers } from './live/input.js';
 import { judgeCompiling, judgeMemory, judgeNotTraining, judgeThreads } from './live/machine.js';
@@ -22,6 +21,7 @@ import {
   type SeenStacks,
 } from './live/stacks.js';
 import { judgeCompute, judgeIdle, judgePeggedThread } from './live/training-thread.js';
+import { cores, percent, sum } from './live/words.js';
 
 const furtherJobs = (pids: readonly number[], isLive: boolean): string =>
   isLive
@@ -126,3 +126,22 @@ const tooShort = (): LiveClaim => ({
   advice: 'Watch for longer.',
   next: ['whyslow triage --seconds 10'],
 });
+
+/** One line while a job is watched: what was seen until now. */
+export function liveLine(soFar: Recording, seconds: number): string {
+  const activity = activityOf(soFar);
+  if (activity === null) return 'looking at the job';
+  const { trainers, workers, gpu } = activity;
+  const left = Math.max(0, Math.ceil(seconds - activity.seconds));
+  const parts = [
+    gpu === null ? 'GPU –' : `GPU ${formatWhole(gpu.utilization)}%`,
+    trainers.length === 0
+      ? 'no training process'
+      : `training thread ${percent(mean(trainers.map((t) => t.mainCpu)))} of a core`,
+    ...(workers.length > 0
+      ? [`${formatCount(workers.length, 'worker')} ${percent(mean(workers.map((w) => w.cpu)))} each`]
+      : []),
+    `${cores(sum([...trainers, ...workers].map((p) => p.cpu)))} in all`,
+  ];
+  return `${left} s: ${parts.join(' · ')}`;
+}

@@ -1,7 +1,6 @@
 import type { HealthProblem } from '../../base/check.js';
 import { ns, share } from '../../base/units.js';
-import type { RankView } from '../../diagnosis/ranks/rank-view.js';
-import { unseenGpu } from '../../diagnosis/ranks/unseen-gpu.js';
+import { type RankView, unseenGpu } from '../../diagnosis/ranks/rank-view.js';
 import { MAY_BE_HIDDEN, PROFILER_LEFT_ON } from '../../facts/step-facts.js';
 import { isMeasured } from '../../facts/step-time.js';
 import { sumOfClasses } from '../../facts/time-class.js';

@@ -1,6 +1,6 @@
 import type { SyntaxNode, Tree } from '@lezer/common';
 import { parser } from '@lezer/python';
-import { argumentsOf, childrenOf, isMark, unwrapped } from './nodes.js';
+import { argumentsOf, childrenOf, isMark, Source, type Span, unwrapped } from './nodes.js';
 import { readBlock } from './read-block.js';
 import {
   type Assignment,
@@ -11,7 +11,6 @@ import {
   isFunction,
   type Script,
 } from './script.js';
-import { Source, type Span } from './source.js';
 
 /** Deeper than people write. */
 const MAX_DEPTH = 1000;

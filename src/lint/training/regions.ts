@@ -1,5 +1,6 @@
 import { groupBy } from '../../base/group-by.js';
 import { lowerBound } from '../../base/search.js';
+import type { Span } from '../python/nodes.js';
 import {
   around,
   type Block,
@@ -11,7 +12,6 @@ import {
   loopAround,
   type Script,
 } from '../python/script.js';
-import type { Span } from '../python/source.js';
 
 /** Conditions that hold in every step of some process: `rank == 0`, `scaler is not None`, `use_amp`. */
 const ALWAYS =

@@ -3,9 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { memoryFile } from '../../../test/helpers/nsys.js';
 import { Trace } from '../../model/trace.js';
-import { nsysReader } from './descriptor.js';
+import { nsysReader, readExport } from './descriptor.js';
 import { copyName, plainName, stepNumber } from './names.js';
-import { readExport } from './read-export.js';
 import { columnsOf } from './sqlite-schema.js';
 
 const bytes = readFileSync(new URL('../../../test/fixtures/nsys/loop.sqlite', import.meta.url));

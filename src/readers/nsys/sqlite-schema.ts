@@ -1,9 +1,8 @@
 import type { DeviceInfo, TraceHeader } from '../../model/trace-data.js';
 import { MAX_TEXT } from '../common/fields.js';
 import type { ColumnOf } from './collect.js';
-import type { PageFile } from './sqlite-pages.js';
+import { type PageFile, type ScanFaults, scanTable } from './sqlite-pages.js';
 import { ROWID, type Row } from './sqlite-row.js';
-import { type ScanFaults, scanTable } from './sqlite-scan.js';
 
 /** Visits all rows of a table, if the file has it. */
 export type ScanByName = (

@@ -7,8 +7,7 @@ import type {
   RecompileLimit,
 } from '../../model/compile-log.js';
 import { MAX_TEXT } from '../common/fields.js';
-import type { TorchLogFaults } from './faults.js';
-import type { LogLine } from './log-line.js';
+import type { LogLine, TorchLogFaults } from './log-line.js';
 
 interface GuardText {
   readonly kind: GuardKind;

@@ -21,8 +21,7 @@ import {
 } from '../../report/inspect-report.js';
 import { gradePaint, healthProblem } from './health.js';
 import { type Page, pageFor, paragraph } from './page.js';
-import { lastOf, wrap } from './text.js';
-import { padToWidth } from './width.js';
+import { lastOf, padToWidth, wrap } from './text.js';
 
 /** Of the file list: all columns but the name. */
 const OTHER_COLUMNS = 44;

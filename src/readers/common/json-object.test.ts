@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { parseEvent } from './json-event.js';
+import { parseEvent } from './json-object.js';
 
 it('keeps long integers as text, and fractions with as many digits as numbers', () => {
   const text =

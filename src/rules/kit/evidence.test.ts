@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { share } from '../../base/units.js';
 import type { HostLine } from '../../diagnosis/ranks/host-lines.js';
-import { lineEvidence } from './host-lines.js';
+import { lineEvidence } from './evidence.js';
 
 const line = (number: number, part: number, source: string, calls: readonly string[] = []): HostLine => ({
   file: 'train.py',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { analyze, HEADER, steps } from '../../test/helpers/logs.js';
-import { unprofiledLog } from './join-step.js';
+import { unprofiledLog } from './log-facts.js';
 
 const stepWithout = (...args: Parameters<typeof unprofiledLog>) => unprofiledLog(...args)?.step ?? null;
 

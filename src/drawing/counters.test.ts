@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type GpuTelemetry, TELEMETRY_FIELDS } from '../model/telemetry.js';
-import { telemetryCounters } from './telemetry-counters.js';
+import { telemetryCounters } from './counters.js';
 
 const HOUR = 3600e9;
 const NOON = 1_800_000_000e9;

@@ -3,8 +3,7 @@ import { drawTrace } from '../../test/helpers/draw-trace.js';
 import { analyzeTrace } from '../traces/analyze-trace.js';
 import { scaleWorks } from './edits.js';
 import { copyPlan } from './plan.js';
-import { AS_RECORDED, replay } from './replay.js';
-import { replaySteady } from './steady.js';
+import { AS_RECORDED, replay, replaySteady } from './replay.js';
 
 /**
  * The host takes 60 µs per step for two kernels of 49 µs. The first step finds 1 ms of earlier work queued, behind which the

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Cell, columnBuffer } from './column-buffer.js';
+import { type Cell, columnBuffer } from './parquet-table.js';
 import type { ColumnType } from './schema.js';
 
 const through = (type: ColumnType, cells: readonly Cell[]) => {

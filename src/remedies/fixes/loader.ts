@@ -1,5 +1,62 @@
 import { formatCount } from '../../base/units.js';
-import { remedy, type Spelled } from '../kit/remedy.js';
+import { NONE, remedy, type Spelled } from '../kit/remedy.js';
+
+interface Copies {
+  /** The memory is pinned already: only the copy waits. */
+  readonly pinned?: boolean;
+  /** The copy does not wait, or the framework makes it: only the memory is not pinned. */
+  readonly copied?: boolean;
+}
+
+export const pinnedCopies = remedy({
+  id: 'pinned-copies',
+  title: 'copies to the GPU from pinned memory, without waiting',
+  cost: 'knob',
+  risk: 'memory',
+  check:
+    'Do not change a pinned batch on the host before the step that uses it has been launched and has run.',
+  text: ({ pinned, copied }: Copies) =>
+    copied
+      ? 'Pin the batches: a copy overlaps with the step only from pinned memory.'
+      : pinned
+        ? 'The memory is pinned: copy without waiting.'
+        : 'Pin the batches and copy them without waiting: both are needed.',
+  plain: ({ pinned, copied }) => ({
+    set: { DataLoader: { pin_memory: !pinned } },
+    lines: copied ? [] : ['x = x.to(device, non_blocking=True)  # every tensor of the batch'],
+  }),
+  usual: {},
+  trial: { answers: ['pageable-copy', 'blocking-copy'], alsoFor: ['exposed-copy'] },
+});
+
+export const loaderPersistent = remedy({
+  id: 'loader-persistent',
+  title: 'DataLoader workers live through epochs',
+  cost: 'knob',
+  risk: 'memory',
+  check:
+    'Datasets that change state in __init__ or per epoch now keep it: reseed in set_epoch, not in the constructor.',
+  text: 'Keep the workers between epochs.',
+  plain: { set: { DataLoader: { persistent_workers: true } } },
+  usual: NONE,
+  trial: { answers: ['workers-restarted'] },
+});
+
+interface Queue {
+  readonly factor: number | 'N';
+}
+
+export const loaderPrefetch = remedy({
+  id: 'loader-prefetch',
+  title: 'DataLoader workers prefetch more batches',
+  cost: 'knob',
+  risk: 'memory',
+  check: 'Only memory changes: the host holds prefetch_factor × num_workers batches.',
+  text: 'Let each worker prepare more batches ahead.',
+  plain: ({ factor }: Queue) => ({ set: { DataLoader: { prefetch_factor: factor } } }),
+  usual: { factor: 4 },
+  trial: { answers: ['bursty-input'], args: (used) => ({ factor: used }) },
+});
 
 /** What is known about an IterableDataset: it does not split its data by worker, or it may not. */
 export type Unsplit = 'surely' | 'maybe';
