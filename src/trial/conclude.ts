@@ -1,19 +1,12 @@
 import { largest, mean, median } from '../base/statistics.js';
 import type { StepComparison } from '../compare/step-times/step-comparison.js';
 import { pasteLines as linesOf, TRIALS } from '../remedies/remedies.js';
+import { compareLosses, type LossComparison, type Losses } from './losses.js';
 import type { PlannedFix } from './plan.js';
 import type { RankResult } from './rank-result.js';
 import type { TurnEnd } from './run-turn.js';
 import { foundSomething, type Session, together } from './session.js';
-import {
-  type AsItIs,
-  compareLosses,
-  type LossComparison,
-  type Losses,
-  type Outcome,
-  type Trial,
-  type TryReport,
-} from './trials.js';
+import type { AsItIs, Outcome, Trial, TryReport } from './trials.js';
 
 interface Circumstances {
   readonly command: readonly string[];

@@ -13,7 +13,8 @@ import {
 import type { SpeedupInterval } from '../../compare/step-times/step-comparison.js';
 import type { Triable } from '../../remedies/remedies.js';
 import type { TrackRecord } from '../../trial/history.js';
-import type { LossComparison, Outcome, Trial, TryReport } from '../../trial/trials.js';
+import type { LossComparison } from '../../trial/losses.js';
+import type { Outcome, Trial, TryReport } from '../../trial/trials.js';
 import { hanging, oneLine, type Page, type Paint, pageFor, paragraph, same } from './page.js';
 import { displayWidth, padToWidth } from './text.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compareLosses } from './trials.js';
+import { compareLosses } from './losses.js';
 
 const base = Array.from({ length: 20 }, (_, i) => 3 - 0.1 * i);
 const scaled = (by: number) => base.map((loss) => loss * (1 + by));
