@@ -18,7 +18,7 @@ interface Guard {
   readonly raised: number;
 }
 
-interface Guards {
+export interface Guards {
   readonly guard?: Guard;
   /** Only a log was read, and it names no guard. */
   readonly fromLog?: boolean;

@@ -2,7 +2,7 @@ import { NONE, remedy } from '../kit/remedy.js';
 
 /** Fixes of pauses of the host: garbage collection, the allocator, memory that is short. */
 
-interface Garbage {
+export interface Garbage {
   /** Only what a trial applies. */
   readonly tried?: boolean;
 }

@@ -42,7 +42,7 @@ export const loaderPersistent = remedy({
   trial: { answers: ['workers-restarted'] },
 });
 
-interface Queue {
+export interface Queue {
   readonly factor: number | 'N';
 }
 
