@@ -44,13 +44,13 @@ function notesOn(
     ...(isLive ? [] : [`these are samples of ${machine.host}: run the commands there, while the job runs`]),
     ...(machine.others.length > 0 ? [furtherJobs(machine.others, isLive)] : []),
     ...(activity !== null && cause !== 'threads' && isCrowdedOut(activity)
-      ? ['the job waits for CPUs that other programs use: it would be faster on a machine of its own']
+      ? ['the job waits for CPUs that other programs use: it would be faster on a machine without them']
       : []),
     ...(lag
       ? ['some GPUs are busy and others are not: the busy ones may wait for the others in a collective']
       : []),
     ...(activity?.usesGpu && activity.gpu !== null && !activity.gpu.areKnown && activity.gpu.states.length > 1
-      ? ['which GPUs the job uses is not known: all that work were taken']
+      ? ['which GPUs the job uses is unknown: all busy GPUs are counted']
       : []),
   ];
 }

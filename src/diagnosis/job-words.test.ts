@@ -62,7 +62,7 @@ describe('the job in advice', () => {
     expect(whole('a.tar!o/run.json', ['python']).folder).toBe('OUT');
   });
 
-  it('lies where all its files do', () => {
+  it('the folder of a job is the one that holds all its files', () => {
     const folderOf = (...paths: string[]) =>
       jobWords({ members: paths.map((path) => ({ path })), beside: [], runs: [] }).folder;
     expect(folderOf('runs/a b/rank0.json', 'runs/a b/rank1.json')).toBe("'runs/a b'");

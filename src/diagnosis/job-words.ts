@@ -16,7 +16,7 @@ export interface JobWords {
 
 export const UNKNOWN_JOB: JobWords = { command: 'python train.py', folder: 'OUT', processes: new Map() };
 
-/** Between the name of a run and what tells it from another that the same command started. */
+/** Between the name of a run and what distinguishes it from another that the same command started. */
 const CHANGED = '+';
 
 type Inputs = Pick<RunInputs, 'beside' | 'runs'> & { readonly members: readonly Analyzed[] };
@@ -61,7 +61,7 @@ function folderOf(path: string, levels: number): string {
 
 const EVENTS_FOLDER = 'cuda_event_profiler';
 
-/** The folder that holds all files, or the archive that they lie in. */
+/** The folder that holds all files, or the archive that they are in. */
 function commonFolder(members: readonly string[]): string {
   // d9d packs every trace into an archive of its own.
   const paths = [...new Set(members.map((path) => path.split('!', 1)[0]!))];
@@ -76,7 +76,7 @@ function commonFolder(members: readonly string[]): string {
     paths.every((path) => isFile(path) && holds(path)) &&
     folder !== '/' &&
     folder.includes('://') === first.includes('://');
-  // Logs of a job without manifests lie one folder below its own.
+  // Logs of a job without manifests are one folder below its own.
   const own = folder.split('/').at(-1) === EVENTS_FOLDER ? dirname(folder) : folder;
   return isKnown && first !== '' ? quoted(own) : UNKNOWN_JOB.folder;
 }

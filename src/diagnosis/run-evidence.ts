@@ -8,7 +8,7 @@ import type { RankActivity } from './ranks/rank-activity.js';
 export type { CompiledFunction, FailedGuard, GraphBreak, GuardKind } from '../model/compile-log.js';
 export type { StuckCollective } from './hang/stuck-collectives.js';
 
-/** What files beside traces and event logs tell about the job. Empty where there are none. */
+/** What files other than traces and event logs show about the job. Empty if there are none. */
 export interface RunEvidence {
   /** Functions that torch.compile compiled again. */
   readonly compiled: readonly CompiledFunction[];
@@ -60,7 +60,7 @@ function rankDumps(beside: RunInputs['beside']): readonly RankDump[] {
   });
 }
 
-/** Manifests know the process of each rank, if the file name does not tell. */
+/** Manifests know the process of each rank, if the file name does not show it. */
 function rankProfiles(beside: RunInputs['beside']): readonly RankProfile[] {
   const rankOf = new Map<number, number>();
   for (const manifest of beside.map(manifestOf))

@@ -19,7 +19,7 @@ export interface RunFacts {
   readonly gpus: ReadonlyMap<number, GpuState>;
   /** Lines of the job that hold the host, on the rank that the verdict is taken from. */
   readonly hostLines: readonly HostLine[];
-  /** What logs and dumps beside traces tell. */
+  /** What logs and dumps other than traces show. */
   readonly evidence: RunEvidence;
   /** What capture recorded about each rank's cores, processor time and DataLoader. Empty without manifests. */
   readonly captured: ReadonlyMap<number, CapturedRank>;

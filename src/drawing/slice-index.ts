@@ -45,7 +45,7 @@ export class SliceIndex {
   }
 
   /**
-   * Adds what is to be drawn of [from, to] to `out`. Slices of at least `pixel` ns come one by one. Shorter ones that lie
+   * Adds what is to be drawn of [from, to] to `out`. Slices of at least `pixel` ns come one by one. Shorter ones that are
    * within one pixel come as one, which stands for them all: at most two for each pixel. Slices before `first` are left out.
    */
   query(from: number, to: number, pixel: number, out: SliceBuilder, first = 0): void {

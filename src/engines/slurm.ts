@@ -45,12 +45,12 @@ export async function runOnSlurm(job: EngineJob, files: readonly string[]): Prom
   }
 }
 
-/** `said`: what srun complained about. A share that was not cut off says more about its own files. */
-function lostIn(out: string, missing: readonly string[], said: string): readonly LostFile[] {
+/** A share that was not cut off knows more about its own files than srun's complaint. */
+function lostIn(out: string, missing: readonly string[], complaint: string): readonly LostFile[] {
   const messages = sharesIn(out).flatMap(({ problems }) => problems.map((p) => p.message));
   return missing.map((path) => {
     const own = messages.find((message) => message.includes(path));
-    return { path, why: own ?? (said || 'its task gave no facts') };
+    return { path, why: own ?? (complaint || 'its task gave no facts') };
   });
 }
 

@@ -19,7 +19,7 @@ import {
   type RankCollectives,
 } from './rank-collectives.js';
 import type { RankTimeline } from './rank-timeline.js';
-import type { StepFacts } from './step-facts.js';
+import { STEP_SOURCES, type StepFacts } from './step-facts.js';
 import { TIME_CLASSES, type TimeByClass } from './time-class.js';
 
 /** The shapes of what comparing ranks needs, for facts that were written to a file. */
@@ -35,7 +35,7 @@ export const timeShape = object<TimeByClass>(
 
 export const stepsShape: Shape<StepFacts> = checked(
   object<StepFacts>({
-    source: oneOf(['profiler', 'optimizer', 'dataloader', 'window']),
+    source: oneOf(STEP_SOURCES),
     total: whole(),
     count: whole(1),
     first: number(),

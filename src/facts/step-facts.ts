@@ -1,7 +1,15 @@
 import type { Ns } from '../base/units.js';
 
-/** What marks the steps. `window`: nothing does, so the whole recording counts as one step. */
-export type StepSource = 'profiler' | 'optimizer' | 'dataloader' | 'window';
+/** What marks the steps, most reliable first. `window`: nothing does, so the whole recording counts as one step. */
+export const STEP_SOURCES = [
+  'profiler',
+  'annotation',
+  'optimizer',
+  'dataloader',
+  'launches',
+  'window',
+] as const;
+export type StepSource = (typeof STEP_SOURCES)[number];
 
 /** Step numbers, both ends included. Null: open. */
 export interface StepRange {

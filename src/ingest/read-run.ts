@@ -10,6 +10,7 @@ import { discoverFiles, type FoundFile } from '../sources/discover.js';
 import { type Input, isRunInput, type RankInput, type RunInput, refusesEmpty } from './input.js';
 import { type ReadOptions, readAll } from './pool.js';
 import { assignRanks, type RankedInput } from './ranks.js';
+import { UNKNOWN_KIND } from './read-member.js';
 import type { FileResult, Want } from './task.js';
 import { isUsable, whyNot } from './usable.js';
 
@@ -107,7 +108,10 @@ export function sift(files: readonly FoundFile[], results: readonly FileResult[]
     for (const member of members) usable.push(member);
     const refused = result.members.filter(isRefused);
     for (const problem of refused.flatMap(refusalsOf)) refusals.push(problem);
-    const isWanted = files[i]!.explicit || result.error !== null || result.members.some(isEmptyTrace);
+    const isWanted =
+      files[i]!.explicit ||
+      result.error !== null ||
+      result.members.some((m) => isEmptyTrace(m) || isOther(m));
     if (members.length > 0 || !isWanted) problems.addAll(result.problems);
     else if (!refused.some(isFacts)) unreadable.push(whyUnreadable(result));
     const isOfNoUse = members.length === 0 && !isWanted && refused.length === 0;
@@ -138,6 +142,11 @@ const isFacts = ({ kind }: Input): boolean => kind === factsReader.id;
 const isEmptyTrace = ({ hints, decodedBytes, path }: Input): boolean =>
   decodedBytes === 0 && hints.rank !== null && /\.(?:json|pftrace)(?:\.(?:gz|zst))?$/i.test(path);
 
+/** Taken for a format that can be read, until it was read: a Chrome trace of another program. */
+const isOther = (member: Input): boolean =>
+  member.of === 'nothing' && !isFacts(member) && READABLE.some((r) => r.id === member.kind);
+const READABLE = READERS.filter((r) => !r.isAlwaysRefused);
+
 /** Recognized, but of no use as it is, and the user can change that: a pickle, a packed database, facts of another version. */
 const isRefused = ({ kind, identity }: Input): boolean => identity.events === 0 && refusesEmpty(kind);
 
@@ -157,11 +166,12 @@ export function nothingReadable(results: readonly FileResult[]): InputError {
     results.length === 1
       ? `${path} cannot be read: ${whyNot(first)}`
       : `${none}, e.g. ${path}: ${whyNot(first)}`;
-  const readable = READERS.filter((r) => !r.isAlwaysRefused);
   // The reason already names what to pass instead.
-  const kind = first.members[0]?.kind ?? 'unknown';
-  if (kind !== 'unknown' && !readable.some((r) => r.id === kind)) return new InputError(why);
+  const member = first.members[0];
+  const kind = member?.kind ?? UNKNOWN_KIND;
+  if (kind !== UNKNOWN_KIND && (isOther(member!) || !READABLE.some((r) => r.id === kind)))
+    return new InputError(why);
   // What most people have comes first.
-  const titles = [kinetoReader, eventsReader, ...readable].map((r) => `  ${r.title}`);
+  const titles = [kinetoReader, eventsReader, ...READABLE].map((r) => `  ${r.title}`);
   return new InputError(why, ['Files that can be read:', ...new Set(titles)]);
 }

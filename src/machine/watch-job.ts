@@ -70,7 +70,7 @@ interface WatchOptions {
 const EVERY_MS = 250;
 const MANY_THREADS = 500;
 
-/** Watches a job for some seconds. */
+/** Watches a job for a few seconds. */
 async function watchMachine(options: WatchOptions): Promise<Recording> {
   const { files, run, env, pid } = options;
   const job = pid === null ? await findJob(files) : namedJob(files, pid);

@@ -30,3 +30,18 @@ export const ZERO_GRAD = /^Optimizer\.zero_grad#/;
 export const BACKWARD_NODE = /^autograd::engine::evaluate_function: /;
 export const COMPILED_REGION = /^(?:Torch-Compiled Region|CompiledFunction|## Call CompiledFxGraph)/;
 export const DYNAMO_LOOKUP = /^TorchDynamo Cache Lookup/;
+
+/** Names that people, frameworks and NVTX ranges give to steps: `step 12`, `iteration_3`, `train_step`, `Train/iter 7`. */
+const STEP =
+  /^((?:[\w.]{1,40}(?:: |[ /_-]))?(?:training|train|profiler|global|optimi[sz]er)?[ _-]?(?:step|iteration|iter|batch))[ #:=_-]{0,3}(\d{1,12})?$/i;
+/** Steps of serving engines: vLLM's `execute_32_context_0(…)_generation_32(…)`, SGLang's `step[DECODE bs=32]`. */
+const ENGINE_STEP = /^(execute)_(?:new_)?\d{1,9}_|^(step)\[[^\]]{0,100}\]$|^(execute_model)\b/;
+
+/** A step's series and its number. NaN: it has none. Null: the name is not that of a step. */
+export function stepNumber(name: string): { readonly series: string; readonly number: number } | null {
+  const engine = ENGINE_STEP.exec(name);
+  if (engine) return { series: engine[1] ?? engine[2] ?? engine[3]!, number: Number.NaN };
+  const match = STEP.exec(name);
+  if (!match) return null;
+  return { series: match[1]!.toLowerCase(), number: match[2] === undefined ? Number.NaN : Number(match[2]) };
+}

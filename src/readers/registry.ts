@@ -12,6 +12,7 @@ import { perfettoReader } from './perfetto/descriptor.js';
 import { procSamplesReader } from './proc-samples/descriptor.js';
 import { pySpyReader } from './py-spy/descriptor.js';
 import { torchLogReader } from './torch-log/descriptor.js';
+import { torchTraceReader } from './torch-trace/descriptor.js';
 
 /**
  * All formats, in the order in which they are asked: the first whose sniff says yes reads the file. Samples of /proc and
@@ -31,6 +32,7 @@ export const READERS: readonly ReaderDescriptor[] = [
   rocmSmiReader,
   kinetoReader,
   dmonReader,
+  torchTraceReader,
   torchLogReader,
 ];
 

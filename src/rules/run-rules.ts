@@ -54,7 +54,8 @@ export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
         for (const alone of result.findings) {
           const price = alone.price && view ? ofWholeStep(alone.price, view) : alone.price;
           const finding = { ...alone, price };
-          if (counts(rule, finding))
+          if (view && exceedsStep(finding, view)) problems.push(impossible(rule));
+          else if (counts(rule, finding))
             all.push({ rule, view, finding, advice: adviceOf(rule, finding, view, run) });
           else if (isFirst(view)) addTo(reasons, reportedAs(rule), MOSTLY_BETWEEN_STEPS);
         }
@@ -116,6 +117,20 @@ function failure(rule: Rule, error: unknown): Problem {
     first: null,
   };
 }
+
+/** Evidence of more time than a step has is a fault of ours: the finding is withheld. 5%: recorded and estimated steps differ. */
+function exceedsStep({ evidence }: RankFinding, { step }: RankView): boolean {
+  const longest = 1.05 * toMs(ns(Math.max(step.recorded, step.whole)));
+  return evidence.some(({ unit, value }) => unit === 'ms/step' && value !== null && value > longest);
+}
+
+const impossible = ({ info }: Rule): Problem => ({
+  code: 'impossible-figure',
+  count: 1,
+  message: `rule ${info.id} found more time per step than a step has`,
+  consequence: 'its finding is withheld; please report it, this is a fault of whyslow',
+  first: null,
+});
 
 interface Joined extends Found {
   readonly ranks: readonly number[];

@@ -1,4 +1,5 @@
-import { ns } from '../base/units.js';
+import { clip, lengthOf, NO_SPANS, type Spans } from '../base/intervals.js';
+import { ns, share } from '../base/units.js';
 import { cutTimeline } from '../facts/rank-timeline.js';
 import type { StepFacts, StepRange, StepSource } from '../facts/step-facts.js';
 import { totals, WorkSort } from '../facts/time-class.js';
@@ -16,6 +17,7 @@ import { classifyNames } from './kernels/classify.js';
 import type { KernelKinds } from './kernels/kernel-kind.js';
 import { buildPlan } from './plan/build-plan.js';
 import { markEagerAttention } from './plan/eager-attention.js';
+import { programOf } from './program.js';
 import { accountHostTime, accountParts, accountTime } from './timeline/accounting.js';
 import { gpuUnions } from './timeline/gpu-unions.js';
 import { type GpuWork, orderGpuWork, workBetween } from './timeline/gpu-work.js';
@@ -23,10 +25,12 @@ import { COLLECTIVE_SPAN, findHostSpans, type HostSpans, withInferredInput } fro
 import { firstWaitedAlone, inferInputWaits } from './timeline/inferred-input.js';
 import { findOneOff } from './timeline/one-off.js';
 import { osCalls } from './timeline/os-calls.js';
+import { beginOf, coldSteps, SIZEABLE, type StartUp, startUpSpans, whileIdle } from './timeline/start-up.js';
 import { findStepTimes, type StepTime } from './timeline/step-times.js';
 import {
   detailRange,
   firstDidMore,
+  firstIsLonger,
   representative,
   type StepWindow,
   windowOf,
@@ -67,16 +71,18 @@ function withoutOneOff(trace: Trace, { oneOff, collectives }: TraceFacts, range:
 
 function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
   const work = orderGpuWork(trace);
-  const recorded = findHostSpans(trace, work);
-  if (recorded.main < 0 && work.length === 0) return null;
+  const hostSpans = findHostSpans(trace, work);
+  if (hostSpans.main < 0 && work.length === 0) return null;
   const kinds = classifyNames(trace);
-  const whole = findStepTimes(trace, work, recorded, range);
+  const { whole, recorded, once } = withoutLeadIn(trace, work, hostSpans, range);
   if (whole.steps.length === 0) return null;
   const comparesRanks = communicates(trace, work, kinds, recorded);
+  const cold = range === null && !comparesRanks ? coldSteps(whole, once, recorded.waits.data) : 0;
   // The first step does not count, but would be half of what is looked at in detail.
+  const skipped = cold === 0 && range === null && !comparesRanks && firstDidMore(whole.steps) ? 1 : cold;
   const all =
-    range === null && !comparesRanks && firstDidMore(whole.steps)
-      ? findStepTimes(trace, work, recorded, { first: whole.steps[1]!.index, last: null })
+    skipped > 0
+      ? findStepTimes(trace, work, recorded, { first: whole.steps[skipped]!.index, last: null })
       : whole;
   const times = { ...all, steps: all.steps.slice(0, representative(all.steps)) };
   const inferred = inferInputWaits(trace, work, kinds, recorded, times);
@@ -131,10 +137,12 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
     switches: trace.data.header.switches,
     hasGpuWork: work.length > 0,
     hasHostEvents: tree.length > 0,
+    program: programOf(trace),
     steps: stepFacts(times.source, window, all.steps.length),
     time: totals((c) => perStep(accounting.total[c])),
     timePerStep,
     oneOff: findOneOff(window, timePerStep),
+    startUp: startUpFacts(once, cold, window),
     copies: { toDevice: perStep(accounting.copies.toDevice), toHost: perStep(accounting.copies.toHost) },
     gpu: gpuUnions(trace, work, kinds),
     collectives,
@@ -157,14 +165,47 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
             operators: totalOperators(trace, tree),
             events: tree.counted.reduce((n, c) => n + c, 0),
             frames: frames.length,
-            // Without calls of CUDA, waiting for the device looks like a pause.
-            pauses:
-              work.length > 0 && trace.links.workWithoutLaunch === trace.links.work.length
-                ? NO_PAUSES
-                : findPauses(host, inDetail, operators, osCalls(trace, host.threads)),
+            pauses: !seesHost(trace, host, work)
+              ? NO_PAUSES
+              : findPauses(host, inDetail, operators, osCalls(trace, host.threads)),
           },
   };
 }
+
+/**
+ * The steps, and what the job does once. A recording without steps is looked at from where it shows the job: without its start-up
+ * and what comes before the first launch.
+ */
+function withoutLeadIn(trace: Trace, work: GpuWork, host: HostSpans, range: StepRange | null) {
+  const whole = findStepTimes(trace, work, host, range);
+  const usual = whole.source === 'profiler' && !firstIsLonger(whole);
+  if (usual || range !== null) return { whole, recorded: host, once: NO_SPANS };
+  const once = whileIdle(startUpSpans(trace, host), work);
+  if (whole.source !== 'window') return { whole, recorded: host, once };
+  const { ts } = trace.data;
+  const launches = Float64Array.from(
+    work.launchRow.filter((row) => row >= 0),
+    (row) => ts[row]!,
+  ).sort();
+  const recorded = { ...host, from: beginOf(work, launches, once, host.from) };
+  return { whole: findStepTimes(trace, work, recorded, range), recorded, once };
+}
+
+/** Null: nothing that the job does once was recorded, or it hardly matters. */
+function startUpFacts(once: Spans, steps: number, { from, to }: StepWindow): StartUp | null {
+  const time = lengthOf(once);
+  const left = lengthOf(clip(once, from, to)) / Math.max(1, to - from);
+  return steps > 0 || time >= SIZEABLE * (to - from) ? { time: ns(time), steps, left: share(left) } : null;
+}
+
+/**
+ * Without CUDA calls, waiting for the device looks like a pause. Without operators and calls of the operating system, everything
+ * that PyTorch does looks like one.
+ */
+const seesHost = (trace: Trace, host: HostSpans, work: GpuWork): boolean =>
+  (osCalls(trace, host.threads).length > 0 ||
+    trace.index.ofKinds((k) => k.category === Category.cpuOp).length > 0) &&
+  (work.length === 0 || trace.links.workWithoutLaunch < trace.links.work.length);
 
 function stepFacts(source: StepSource, { steps, bounds, irregular }: StepWindow, total: number): StepFacts {
   const periods = steps.map((_, i) => ns(bounds[i + 1]! - bounds[i]!));

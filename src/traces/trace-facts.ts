@@ -6,8 +6,10 @@ import type { InputFacts } from './detail/input-facts.js';
 import type { KernelTotal } from './detail/kernel-table.js';
 import type { OperatorTotal } from './detail/operators.js';
 import type { Pauses } from './detail/pauses.js';
+import type { Program } from './program.js';
 import type { GpuUnions } from './timeline/gpu-unions.js';
 import type { OneOffStep } from './timeline/one-off.js';
+import type { StartUp } from './timeline/start-up.js';
 
 /** What a trace tells about its rank. Plain data that moves between threads. Times in ns. */
 export interface TraceFacts extends RankFacts {
@@ -19,8 +21,11 @@ export interface TraceFacts extends RankFacts {
   /** Profiler options that were on, e.g. `with_stack`. */
   readonly switches: readonly string[];
   readonly hasHostEvents: boolean;
+  readonly program: Program;
   /** A step that is left out of all figures. */
   readonly oneOff: OneOffStep | null;
+  /** What the job does once, if it was recorded and matters. */
+  readonly startUp: StartUp | null;
   readonly gpu: GpuUnions | null;
   readonly input: InputFacts;
   /** Kernels of the detail window, most time first. `plan.works.kernel` holds indices into it. */

@@ -160,7 +160,7 @@ function notesOf(asItIs: readonly RankResult[], session: Session): readonly stri
   const notes: string[] = [];
   const [first] = asItIs;
   const broken = session.endsOf(null).find((end) => end.kind !== 'measured' && end.kind !== 'interrupted');
-  if (broken) notes.push(`the job as it is failed: ${broken.reason}`);
+  if (broken) notes.push(`the unchanged job failed: ${broken.reason}`);
   if (session.stopped === 'budget')
     notes.push('the budget is spent (--budget); longer budgets give narrower intervals');
   if ([...session.comparisons().values()].some((gain) => gain.verdict === 'cannot-tell'))

@@ -80,7 +80,7 @@ export class Session {
     if (variants.length > 0 && !this.#lastWasAsItIs) await this.#take([]);
   }
 
-  /** Worth another turn: it was measured, and either nobody can tell yet or it helps. */
+  /** Worth another turn: it was measured, and it either helps or is inconclusive so far. */
   #isOpen(variant: string, round: number): boolean {
     const ends = this.endsOf(variant);
     if (ends.length === 0 || ends.some((end) => end.kind !== 'measured' || !foundSomething(end)))

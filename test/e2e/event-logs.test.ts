@@ -204,7 +204,7 @@ describe('jobs without GPU: four ranks, every tenth step', () => {
     expect(verdict.bottleneck).toBe('host');
     expect(stragglers).toMatchObject([{ ranks: [2], pattern: 'persistent', cause: 'host' }]);
     expect(Math.abs(stragglers[0]!.cost_ms / ms - 1)).toBeLessThan(0.2);
-    expect(verdict.sentence).toMatch(/Rank 2 is late every step/);
+    expect(verdict.sentence).toMatch(/Rank 2 is late in every step/);
   });
 
   it('a job without a GPU and with a slow loader on all ranks is data-bound', async () => {

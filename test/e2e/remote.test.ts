@@ -264,7 +264,7 @@ describe.skipIf(!existsSync(python))('S3', () => {
         env,
       });
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      expect(stdout).toContain('Rank 2 is late every step');
+      expect(stdout).toContain('Rank 2 is late in every step');
     }));
 });
 

@@ -27,7 +27,7 @@ describe('host-bound loops with ground truth', async () => {
   const sets = await Promise.all(['clean/b', 'clean/new'].map((set) => scoreZoo(pathOf(set))));
   const totals = totalsOf(sets.flatMap((s) => s.scores));
 
-  it('host-bound loops with clean truth have a corrected step within 20% of the measured one', () => {
+  it('host-bound loops with ground truth have a corrected step within 20% of the measured one', () => {
     expect(totals.step.of).toBeGreaterThanOrEqual(35);
     expect(share(totals.step)).toBeGreaterThanOrEqual(0.9);
   });

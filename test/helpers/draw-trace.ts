@@ -144,7 +144,8 @@ function match(pattern: RegExp, text: string, what: string): readonly (string | 
 function categoryFor(kind: 'host' | 'gpu', name: string): string {
   if (kind === 'gpu')
     return name.startsWith('Memcpy') ? 'gpu_memcpy' : name.startsWith('Memset') ? 'gpu_memset' : 'kernel';
-  if (/^(?:ProfilerStep#|enumerate\(|Optimizer\.)/.test(name)) return 'user_annotation';
+  if (/^(?:ProfilerStep#|enumerate\(|Optimizer\.|train_step|iteration |step\[|execute_|record:)/.test(name))
+    return 'user_annotation';
   if (/^(?:cuda|hip)[A-Z]/.test(name)) return 'cuda_runtime';
   if (/^cu[A-Z]/.test(name)) return 'cuda_driver';
   // As nsys records them.

@@ -291,9 +291,10 @@ function asI32(value: Plain): number | null {
 /** Larger times in nanoseconds do not fit 63 bits. */
 const MAX_NS = 9n * 10n ** 18n;
 
-/** Microseconds to nanoseconds; half a nanosecond goes away from zero. */
+/** Microseconds to nanoseconds; half a nanosecond goes away from zero. Times may be in quotes. */
 function nsOf(value: Plain | undefined): bigint | null {
-  const m = value instanceof NumberText && /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(value.text);
+  const text = value instanceof NumberText ? value.text : typeof value === 'string' ? value : '';
+  const m = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
   if (!m) return null;
   const [, sign, whole, fraction = '', exponent = '0'] = m;
   const digits = BigInt(whole + fraction);

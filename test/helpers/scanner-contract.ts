@@ -146,7 +146,7 @@ function describeCounters(create: Create): void {
       7,
     ],
     ['{"ph":"X","ts":NaN,"dur":-nan}', 'nonFinite', 2],
-    ['{"ph":"X","dur":1},{"ph":"i","ts":"5"},{"ph":"M"}', 'noTimestamp', 2],
+    ['{"ph":"X","dur":1},{"ph":"i","ts":"5 µs"},{"ph":"i","ts":"5"},{"ph":"M"}', 'noTimestamp', 2],
     ['{"ph":"X","ts":1},{"ph":"X","ts":1,"dur":null},{"ph":"i","ts":1}', 'noDuration', 2],
     [
       `{${X},"id":-1,"args":{"correlation":-1,"Python id":-1,"External id":-1,"Seq":1,"Python parent id":-1}}`,

@@ -66,7 +66,7 @@ export const PIDS = words`402 0 "402" "Spans" "" 1234567890123456789 -1 null "\u
 export const TIDS = [...words`7 402 "7" 139872348723 "é" 7.5 70 [1,2]`, '"stream 7"'];
 export const PHASES = [...'XXXXXXXXBEiIMMCstfbne'];
 /** Values in place of a number. */
-export const NON_NUMBERS = words`NaN -NaN Infinity -Infinity inf -inf nan -nan null "5" true [] {} ""`;
+export const NON_NUMBERS = words`NaN -NaN Infinity -Infinity inf -inf nan -nan null "5" "-7.25" "1e3" "5x" true [] {} ""`;
 export const DIMS = [
   ...['[[1, 2], [], [3,4,5]]', '[]', '[[[["]"]]], {"a":[1]}]', '[ [ 1,\n2 ] ]', '"[]"'],
   '["float", "", "a\\"]b", "\\\\"]',

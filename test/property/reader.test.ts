@@ -64,6 +64,58 @@ describe.each(SCANNERS)('the %s scanner', (scanner) => {
   });
 });
 
+/** torch_npu writes times as strings. */
+describe.each(SCANNERS)('times in quotes, read by the %s scanner', (scanner) => {
+  const withTimes = (write: (time: string) => string, times: readonly string[]) => {
+    const events = times.map(
+      (t, i) =>
+        `{"ph":"X","cat":"cpu_op","name":"op${i}","ts":${write(t)},"pid":1,"tid":1,"dur":${write('2.5')}}`,
+    );
+    return Buffer.from(`{"schemaVersion": 1, "traceEvents": [${events.join(',')}]}`);
+  };
+  const decimal = fc
+    .tuple(fc.bigInt({ min: 0n, max: 1_800_000_000_000_000n }), fc.integer({ min: 0, max: 999 }))
+    .map(([us, ns]) => `${us}.${String(ns).padStart(3, '0')}`);
+  const time = fc.oneof(decimal, fc.constantFrom('0', '-5', '12.', '1.5e3', '7e-2', '1234567890123.4567'));
+
+  it('give the same model as the same times without quotes, however the bytes are cut', () => {
+    fc.assert(
+      fc.property(
+        fc.array(time, { minLength: 1, maxLength: 12 }),
+        fc.integer({ min: 1, max: 60 }),
+        (times, chunk) => {
+          const plain = readTrace(
+            withTimes((t) => t, times),
+            [1 << 20],
+            scanner,
+          );
+          const quoted = readTrace(
+            withTimes((t) => `"${t}"`, times),
+            [chunk],
+            scanner,
+          );
+          expect(dumpTrace(quoted.trace)).toEqual(dumpTrace(plain.trace));
+          expect(quoted.problems.map((p) => p.code)).toEqual(plain.problems.map((p) => p.code));
+        },
+      ),
+      { numRuns: cases(40, 400) },
+    );
+  });
+
+  it.each(['"soon"', '""', '"1.2.3"', '"12 "', '"1,5"', '"\\u0031"', 'null'])(
+    'are missing if the text is no number: %s',
+    (text) => {
+      const { trace, problems } = readTrace(
+        withTimes(() => text, ['1']),
+        [7],
+        scanner,
+      );
+      expect(trace.rows).toBe(1);
+      expect(problems.map((p) => p.code)).toEqual(expect.arrayContaining(['no-timestamp']));
+    },
+  );
+});
+
 /** Many more on demand: npm run fuzz 1000000. */
 const DAMAGED = Number(process.env.WHYSLOW_FUZZ ?? cases(80, 1000));
 

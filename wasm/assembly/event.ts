@@ -75,10 +75,20 @@ let idValue: u32 = NONE;
 @inline function readTime(p: usize, end: usize): usize {
   timeValue = readNs(p);
   if (timeValue != BAD) return numberEnd < end ? numberEnd : NEED_MORE;
-  noteNonFinite(p);
-  return valueEnd(p, end);
+  return readOddTime(p, end);
 }
 let timeValue: i64 = BAD;
+
+/** A number in quotes, as torch_npu writes times, or no number at all. */
+function readOddTime(p: usize, end: usize): usize {
+  const e = valueEnd(p, end);
+  if (!e) return NEED_MORE;
+  if (load<u8>(p) == 0x22) {
+    const quoted = readNs(p + 1);
+    if (quoted != BAD && numberEnd == e - 1) timeValue = quoted;
+  } else noteNonFinite(p);
+  return e;
+}
 
 /** An argument for a side table. */
 function readSide(p: usize, end: usize, detail: u32): usize {

@@ -36,11 +36,11 @@ const ageOf = (age: number): string => (age < 60 ? `${Math.round(age)} s` : form
 export function Waiting({ ended }: { readonly ended: boolean }) {
   return (
     <main class="waiting">
-      <h1>{ended ? 'The job has ended before a step was recorded' : 'Waiting for the first steps'}</h1>
+      <h1>{ended ? 'The job ended before a step was recorded' : 'Waiting for the first steps'}</h1>
       <p class="lead">
         {ended
-          ? 'What was measured, and why nothing was, stands in the terminal.'
-          : 'The job runs. Its first steps appear here by themselves, and a verdict as soon as there are enough of them.'}
+          ? 'The terminal shows what was measured, or why nothing was.'
+          : 'The job is running. Its first steps appear here automatically, and a verdict as soon as there are enough of them.'}
       </p>
     </main>
   );

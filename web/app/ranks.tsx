@@ -39,7 +39,7 @@ export function Ranks({ page, navigator }: { page: PageData; navigator: Navigato
         <p>
           {report.collectives
             ? 'No rank is late.'
-            : 'These ranks share no recorded collective, so it is not known whether one waits for another.'}
+            : 'These ranks share no recorded collective, so whether one waits for another is unknown.'}
         </p>
       )}
       {single ? (

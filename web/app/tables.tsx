@@ -132,7 +132,7 @@ export function Tables({ page, navigator }: { page: PageData; navigator: Navigat
         <>
           <p class="note">
             {page.collectives.every((c) => c.withoutWaiting)
-              ? 'Transfer times: waiting for late ranks is not in them. Sizes within a factor of four are counted together.'
+              ? 'Transfer times without waiting for late ranks. Sizes within a factor of four are counted together.'
               : 'Only one rank is known, so times include waiting for others, and there is no bandwidth.'}
           </p>
           <DataTable caption="Collectives" columns={COLLECTIVES} rows={page.collectives} />

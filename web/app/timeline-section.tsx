@@ -55,7 +55,7 @@ const tracesOf = ({ report }: PageData): string =>
 
 function whyNone({ report }: PageData): string {
   const traced = report.inputs.some(isTrace);
-  if (!traced) return 'There is no trace, so it is not known what ran when.';
+  if (!traced) return 'There is no trace, so what ran when is unknown.';
   return isFile()
     ? 'This file has no timeline in it. whyslow open, with the same files, shows it.'
     : 'No trace of this run can be drawn.';

@@ -53,8 +53,8 @@ export const classColor = (c: TimeClass): string => `--c-${c.replace('_', '-')}`
 export const COST_WORDS: Readonly<Record<Cost, string>> = {
   free: 'a flag at start-up',
   knob: 'one argument',
-  code: 'a change of code',
-  hardware: 'other hardware',
+  code: 'code change',
+  hardware: 'different hardware',
 };
 
 /** How to check that the result is still right. */

@@ -68,7 +68,7 @@ export interface Verdict extends Words {
   readonly next: readonly string[];
 }
 
-/** What limits a running job, as far as a few seconds from outside can tell. */
+/** What limits a running job, as far as a few seconds from outside show. */
 export interface LiveClaim extends Claim {
   readonly evidence: readonly string[];
   /** What to change or look at. */

@@ -24,7 +24,7 @@ describe('the sentence on a late rank', () => {
     expect(sentence).toContain(CAUSE_WORDS.data);
   });
 
-  it('has a range where a log cannot tell what is hidden, and what can', () => {
+  it('a late rank’s cost has a range if a log does not show what is hidden, and names what does', () => {
     const sentence = lateSentence(late({ cost: ns(0), mayCost: ns(14.7e6) }));
     expect(sentence).toMatch(/\bcosts 0 to 14\.7 ms per step\b/);
     expect(sentence).toMatch(/\btrace\b/);

@@ -22,7 +22,7 @@ export function whatLateRanksDo({ cause, phase }: LateRanks): string {
 }
 
 const HOW_OFTEN: Readonly<Record<Pattern, string>> = {
-  persistent: ' every step',
+  persistent: ' in every step',
   spike: ' in single steps',
   periodic: ' every few steps',
   rotating: '',
@@ -48,7 +48,7 @@ const costRange = (least: Ns, most: Ns) =>
 
 /** Why a log cannot say what a delay costs, and what can. */
 const HIDDEN_OR_NOT =
-  'The delay is in the backward pass and may be hidden behind the gradients being sent. The log cannot tell; a trace can';
+  'The delay is in the backward pass and may be hidden behind the gradients being sent. The log does not show which; a trace does';
 
 /** One sentence: which ranks are late, how often, what it costs, why. */
 export function lateSentence(late: LateRanks): string {
@@ -60,5 +60,5 @@ export function lateSentence(late: LateRanks): string {
   const why = whatLateRanksDo(late) + (slowGpu ? `; ${slowGpuWords(slowGpu, ranks.length)}` : '');
   if (ranks.length === 0) return `${subject} is ${cost} late: ${why} is uneven${unsure}`;
   const [are, costs] = ranks.length > 1 ? ['are', 'cost'] : ['is', 'costs'];
-  return `${subject} ${are} late${HOW_OFTEN[pattern]} and ${costs} ${cost} per step: ${why}${unsure}`;
+  return `${subject} ${are} late${HOW_OFTEN[pattern]} and ${costs} ${cost} per step. Cause: ${why}${unsure}`;
 }

@@ -36,7 +36,7 @@ export function elsewhereInWords({ waiting, elsewhere, collective }: SplitRanks)
   return `${processName(late!)} ${stateInWords(late!.states[0]!)} while ${others} ${wait}`;
 }
 
-/** What a thread in this state holds the step up with. Null: a stack does not tell. */
+/** What a thread in this state holds the step up with. Null: a stack does not show it. */
 export const BOTTLENECK_OF: Readonly<Record<Doing, Bottleneck | null>> = {
   collective: 'comms',
   'input-wait': 'data',

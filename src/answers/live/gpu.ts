@@ -31,8 +31,8 @@ export function judgeBusyGpu(activity: Activity): LiveClaim | null {
     ),
     evidence: [gpuWords(activity), mainWords(activity)],
     advice:
-      'Input and host keep up. What is left are the kernels: 16 bit, TF32, fused attention, torch.compile, a larger batch.' +
-      (ranks > 1 ? ' A collective that waits counts as busy too: a trace tells them apart.' : ''),
+      'Input and host keep up. What remains is the kernels: 16 bit, TF32, fused attention, torch.compile, a larger batch.' +
+      (ranks > 1 ? ' A waiting collective counts as busy too: a trace shows the difference.' : ''),
     next: [withTrace(activity)],
   };
 }
@@ -50,7 +50,7 @@ export function judgeMostlyBusyGpu(activity: Activity): LiveClaim | null {
       `the GPU is busy ${formatWhole(gpu.utilization)}% of the time, and nothing else is the clear limit`,
     ),
     evidence: [gpuWords(activity), mainWords(activity)],
-    advice: 'Measure the job to see what the GPU waits for in the rest of the time.',
+    advice: 'Measure the job to see what the GPU waits for the rest of the time.',
     next: [measured(activity)],
   };
 }

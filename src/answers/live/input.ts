@@ -79,7 +79,7 @@ function restarted(activity: Activity): LiveClaim {
     confidence: certainty(activity, 0.8),
     words: words(
       labelOf('data'),
-      `DataLoader workers are started again and again, ${workersSeen} in ${seconds.toFixed(0)} s for ${workerCount} at a time`,
+      `DataLoader workers are restarted repeatedly, ${workersSeen} in ${seconds.toFixed(0)} s for ${workerCount} at a time`,
     ),
     evidence: [gpuOrMain(activity), mainWords(activity)],
     advice: `Each epoch forks its workers again and waits for the first batch (T5). ${inOneLine(use('loader-persistent'))}`,

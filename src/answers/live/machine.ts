@@ -33,12 +33,12 @@ export function judgeNotTraining({ trainers, recording, gpu }: Activity): LiveCl
     evidence: [
       ...(recording.machine.hidden > 0
         ? [
-            `${formatCount(recording.machine.hidden, 'Python process', 'Python processes')} of other users could not be looked into`,
+            `${formatCount(recording.machine.hidden, 'Python process', 'Python processes')} of other users could not be inspected`,
           ]
         : []),
-      ...(busy ? ['the GPU is busy all the same: its job may belong to another user or container'] : []),
+      ...(busy ? ['the GPU is busy anyway: its job may belong to another user or container'] : []),
     ],
-    advice: 'Start the job, or name its process. Processes of other users can be looked into only with sudo.',
+    advice: 'Start the job, or name its process. Inspecting other users’ processes needs sudo.',
     next: ['pgrep -af python', 'whyslow triage --pid PID'],
   };
 }

@@ -125,7 +125,7 @@ describe('stacks of one process', () => {
     const lock = 'acquire /home/me/train.py:3';
     expect(judge({ processes: [waiting] }, dumps(100, six(lock))).verdict).toMatchObject({
       cause: 'hung',
-      sentence: 'Hung: process 100 stands still in acquire (me/train.py:3)',
+      sentence: 'Hung: process 100 is stuck in acquire (me/train.py:3)',
     });
     const moves = ['acquire /home/me/train.py:3', 'read /home/me/train.py:5', 'acquire /home/me/train.py:3'];
     expect(judge({ processes: [waiting] }, dumps(100, moves)).verdict.cause).toBe('idle');

@@ -57,7 +57,7 @@ export function judgeHang({ stacks, activity, outside }: SeenStacks): LiveClaim 
       'Hung',
       all
         ? `every rank waits in a collective (${[...new Set(stacks.map((s) => s.collective))].join(', ')})`
-        : `${stacks[0]!.name} stands still in ${stacks[0]!.place}`,
+        : `${stacks[0]!.name} is stuck in ${stacks[0]!.place}`,
     ),
     evidence: [...stacks.slice(0, MAX_NAMED).map(placeWords), ...outside.evidence],
     advice: all
@@ -157,5 +157,5 @@ function placeWords({
   samples,
 }: ProcessStacks): string {
   const at = collective !== null && inCollective >= 0.5 ? `in ${collective}, from ${place}` : `in ${place}`;
-  return `${name}: ${isStuck ? 'stands still ' : ''}${at}, ${Math.round(placeShare * samples)} of ${samples} samples`;
+  return `${name}: ${isStuck ? 'stuck ' : ''}${at}, ${Math.round(placeShare * samples)} of ${samples} samples`;
 }

@@ -64,7 +64,7 @@ export function jobPhaseAnswer({ views }: Pick<Observed, 'views'>): Claim | null
   };
 }
 
-/** ns per step of each class, without what the job's own phases hold: that is host time as far as the log can tell. */
+/** ns per step of each class, without what the job's own phases hold: that is host time as far as the log shows. */
 function classesOf(view: RankView, own: readonly JobPhase[]): Record<VerdictClass, number> {
   const shares = sharesOf(view);
   const taken = own.reduce((sum, p) => sum + p.ns, 0) / (view.job?.steps || 1);

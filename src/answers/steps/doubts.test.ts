@@ -34,6 +34,23 @@ const traced = (view: Partial<TraceView>, more: Partial<Judgment> = {}): Judgmen
 const withFacts = (facts: Partial<TraceView['facts']>) => traced({ facts: { ...VIEW.facts, ...facts } });
 const withSteps = (some: Partial<TraceView['facts']['steps']>) =>
   traced({ divided: { ...VIEW.divided, steps: { ...VIEW.facts.steps, ...some } } });
+/** A step that takes this part of the recorded one without the profiler. */
+const estimated = (part: number): StepTime => ({
+  ...VIEW.step,
+  unprofiled: ns(part * VIEW.step.recorded),
+  unprofiledBy: 'replay',
+});
+/** Recorded, it waits for input. Without the profiler's cost it computes. */
+const corrected = (part: number) =>
+  traced({
+    time: { ...VIEW.time, compute: ns(9e7), idle_data: ns(1e6) },
+    step: estimated(part),
+    baseline: null,
+  });
+const unexplained = (other: number): Judgment => ({
+  ...TRUSTED,
+  shares: { ...TRUSTED.shares, other: share(other) },
+});
 const RUNS_EMPTY = { taken: 4, delivered: 1.5, deliveredUnasked: 1.5 };
 const BUSY = { ...TRUSTED.shares, gpu: share(0.9), data: share(0.01) };
 const withQueue = (queue: LoaderQueue) => withFacts({ input: { ...VIEW.facts.input, queue } });
@@ -100,7 +117,17 @@ const CASES: readonly (readonly [DoubtId, object, Judgment])[] = [
   ],
   ['trace-differs', { by: 0.2 }, withNote('trace-differs')],
   ['slowed-by-profiler', { by: 0.05 }, withNote('slowed-by-profiler')],
-  ['no-steps', { by: 0.2 }, withSteps({ source: 'window' })],
+  ['no-steps', { by: 0.1, atMost: 0.5 }, withSteps({ source: 'window' })],
+  ['inferred-steps', { atMost: 0.5 }, withSteps({ source: 'launches' })],
+  ['cold-start', { atMost: 0.4 }, withFacts({ startUp: { time: ns(3e7), steps: 0, left: share(0.3) } })],
+  [
+    'little-recorded',
+    { atMost: 0.4 },
+    withFacts({ steps: { ...VIEW.facts.steps, total: 1 }, kernels: VIEW.facts.kernels.slice(0, 1) }),
+  ],
+  ['correction-decides', { atMost: 0.6 }, corrected(0.7)],
+  ['correction-decides', { atMost: 0.5 }, corrected(0.45)],
+  ['correction-at-its-limit', { atMost: 0.5 }, traced({ step: estimated(0.3) })],
   ['one-step', { by: 0.12, atMost: 0.75 }, withSteps({ count: 1 })],
   ['short-run', { atMost: 0.45 }, shortRun(2)],
   ['irregular-steps', { by: 0.1 }, withSteps({ irregular: true, count: 5 })],
@@ -113,7 +140,8 @@ const CASES: readonly (readonly [DoubtId, object, Judgment])[] = [
     { atMost: 0.75 },
     traced({ ...withSteps({ count: 7 }).view, baseline: null } as TraceView, { best: 'gpu' }),
   ],
-  ['unexplained-idle', { by: 0.3 * 0.4 }, { ...TRUSTED, shares: { ...TRUSTED.shares, other: share(0.4) } }],
+  ['unexplained-idle', { by: 0.3 * 0.35 }, unexplained(0.35)],
+  ['unexplained-idle', { by: 0.3 * 0.4, atMost: 0.5 }, unexplained(0.4)],
   ['replay-differs', { by: 0.1 }, traced({ baseline: { ...VIEW.baseline!, faithful: false } })],
   ['log-shows-less', { by: 0.1 }, logged('data', {})],
   ['log-shows-less', { by: 0.1 }, logged('comms', { hostPaced: ns(1) })],

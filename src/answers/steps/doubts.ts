@@ -1,12 +1,20 @@
 import type { HealthProblem } from '../../base/check.js';
 import { ns, share } from '../../base/units.js';
+import { LEAST_LEFT } from '../../diagnosis/ranks/correct-step.js';
 import { type RankView, unseenGpu } from '../../diagnosis/ranks/rank-view.js';
 import { MAY_BE_HIDDEN, PROFILER_LEFT_ON } from '../../facts/step-facts.js';
 import { isMeasured } from '../../facts/step-time.js';
 import { sumOfClasses } from '../../facts/time-class.js';
 import type { Doubt } from '../kit/claim.js';
 import { emptyingQueue, mayHideSlowWorkers } from './prefetch-queue.js';
-import { bestClass, type Judgment, type Shares, sharesOf, type VerdictClass } from './shares.js';
+import {
+  bestClass,
+  type Judgment,
+  type Shares,
+  sharesAsRecorded,
+  sharesOf,
+  type VerdictClass,
+} from './shares.js';
 
 /** `by`: the confidence drops by this much. `atMost`: it cannot be higher than this. */
 interface Effect {
@@ -44,6 +52,14 @@ const SHORTEST_STEP_NS = 10_000;
 const computesNothing = (view: RankView) =>
   view.divided.by === 'trace' && !view.facts.hasGpuWork && view.facts.time.compute === 0;
 
+/** Start-up that takes this share of what was recorded distorts everything else. */
+const COLD = 0.2;
+/** If the unexplained part is nearly as large as the named one, it may be the answer. */
+const NEARLY_AS_LARGE = 0.6;
+/** With fewer pieces of GPU work, what the device waits for may be anything. */
+const FEW_WORKS = 10;
+/** A shorter recording of something that happens once is a few operators, not a job. */
+const LITTLE_NS = 1_000_000;
 /** A trace shows what happens inside each step. A log of fewer steps than this shows only their warm-up. */
 const isShortRun = (view: RankView) => view.source === 'log' && view.facts.steps.count < 3;
 
@@ -58,7 +74,7 @@ export const DOUBT_CHECKS = [
     text: 'no GPU work was recorded, although there is a GPU',
     settledBy: `${BOTH_ACTIVITIES}; if both were on, another profiler (nsys) may have been attached`,
     comesFirst: true,
-    // The host's time says nothing without the GPU's. But a job that is busy in its operators may not use the GPU at all.
+    // The host's time means nothing without the GPU's. But a job that is busy in its operators may not use the GPU at all.
     check: ({ view, best }) => {
       const unseen = unseenGpu(view);
       return unseen && atMost(unseen === 'listed' && best === 'gpu' ? 0.55 : 0.4);
@@ -66,7 +82,7 @@ export const DOUBT_CHECKS = [
   },
   {
     id: 'no-model-phase',
-    text: 'no phase of the model was recorded, so what the steps do is not known',
+    text: 'no phase of the model was recorded, so what the steps do is unknown',
     // A device's clock shows at least that the device had work.
     check: ({ view: { facts }, best }) =>
       when(best === 'gpu' && facts.phases?.allHost === true && !facts.phases.modelTimed, atMost(0.4)),
@@ -88,19 +104,14 @@ export const DOUBT_CHECKS = [
   },
   {
     id: 'trace-differs',
-    text: 'the steps of the trace are not like those of the event log',
-    settledBy: 'record a longer window, so that it is like the run: whyslow run --trace-active 20 -- …',
+    text: 'the steps in the trace differ from those in the event log',
+    settledBy: 'record a longer window, so that it represents the run: whyslow run --trace-active 20 -- …',
     check: ({ view }) => when(hasNote(view, 'trace-differs'), by(0.2)),
   },
   {
     id: 'slowed-by-profiler',
-    text: 'the profiler made steps over one and a half times as long',
+    text: 'the profiler made steps over 1.5× as long',
     check: ({ view }) => when(hasNote(view, 'slowed-by-profiler'), by(0.05)),
-  },
-  {
-    id: 'no-steps',
-    text: 'the trace is not divided into steps',
-    check: ({ view }) => when(view.divided.steps.source === 'window', by(0.2)),
   },
   {
     id: 'one-step',
@@ -154,8 +165,9 @@ export const DOUBT_CHECKS = [
   },
   {
     id: 'untold-copies',
-    text: 'the trace does not say in which direction its copies go: they may be input',
-    settledBy: 'export the trace as JSON, which says where copies go: export_chrome_trace("trace.json.gz")',
+    text: 'the trace does not show the direction of its copies: they may be input',
+    settledBy:
+      'export the trace as JSON, which shows the direction of copies: export_chrome_trace("trace.json.gz")',
     check: ({ view, best, shares, lateComputing }) => {
       const untold = untoldCopies(view, shares);
       if (best !== 'gpu' || untold === 0) return null;
@@ -168,9 +180,13 @@ export const DOUBT_CHECKS = [
     text: 'much of the idle time has no recorded reason',
     settledBy: ({ facts }) =>
       facts.hasGpuWork
-        ? 'record with Nsight Systems, which also shows calls of the operating system: whyslow rules T20'
+        ? 'record with Nsight Systems, which also shows operating-system calls: whyslow rules T20'
         : 'look at its stacks while it runs: whyslow triage --stacks',
-    check: ({ shares }) => when(shares.other > 0.3, by(0.3 * shares.other)),
+    check: ({ shares, best }) =>
+      when(shares.other > 0.3, {
+        by: 0.3 * shares.other,
+        atMost: shares.other > NEARLY_AS_LARGE * shares[best] ? 0.5 : 1,
+      }),
   },
   {
     id: 'replay-differs',
@@ -192,24 +208,71 @@ export const DOUBT_CHECKS = [
   },
   {
     id: 'log-hides-idle',
-    text: 'an event log cannot tell computing from waiting for launches',
+    text: 'an event log does not separate computing from waiting for launches',
     // A phase timed on the GPU looks like computing, however idle the GPU is inside it.
     check: ({ view, best }) => when(best === 'gpu' && gpuLog(view)?.hostPaced === null, atMost(0.6)),
   },
   {
     id: 'host-pace-length',
-    text: 'how long the GPU idled while the host set the pace is not known',
+    text: 'how long the GPU was idle while the host set the pace is unknown',
     check: ({ view, best }) => when(best === 'host' && isNumber(gpuLog(view)?.hostPaced), atMost(0.75)),
   },
   {
     id: 'hidden-delay',
-    text: 'an event log cannot tell whether the others wait for a late rank or its delay is hidden behind its gradients being sent',
+    text: 'an event log does not show whether the others wait for a late rank, or its delay is hidden behind its gradients being sent',
     check: ({ view }) => when(hasNote(view, MAY_BE_HIDDEN), by(0.15)),
   },
   {
     id: 'no-host-events',
     text: 'no host events were recorded',
     check: ({ view }) => when(view.source === 'trace' && !view.facts.hasHostEvents, by(0.25)),
+  },
+  {
+    id: 'correction-decides',
+    text: 'the answer changes when the profiler’s cost is subtracted, and that cost is an estimate',
+    settledBy: STEP_TIMES,
+    check: ({ view, lateComputing }) => {
+      const recorded = emptyingQueue(view) ? null : sharesAsRecorded(view);
+      const changes =
+        recorded !== null && bestClass(recorded, lateComputing) !== bestClass(sharesOf(view), lateComputing);
+      return when(changes, atMost(view.step.unprofiled < 0.5 * view.step.recorded ? 0.5 : 0.6));
+    },
+  },
+  {
+    id: 'correction-at-its-limit',
+    text: 'the profiler’s estimated cost is as large as whyslow ever subtracts',
+    settledBy: STEP_TIMES,
+    check: ({ view }) => when(isAtFloor(view), atMost(0.5)),
+  },
+  {
+    id: 'inferred-steps',
+    text: 'nothing marks the steps: a step is what the launches repeat',
+    check: ({ view }) => when(view.divided.steps.source === 'launches', atMost(0.5)),
+  },
+  {
+    id: 'no-steps',
+    text: 'the recording shows no step twice',
+    settledBy: SIX_STEPS,
+    check: ({ view }) => when(view.divided.steps.source === 'window', { by: 0.1, atMost: 0.5 }),
+  },
+  {
+    id: 'cold-start',
+    text: 'much of the recording is start-up: creating a context, loading code, compiling or capturing a graph',
+    settledBy: 'record warm steps: schedule(wait=5, warmup=3, active=6)',
+    comesFirst: true,
+    check: ({ view }) =>
+      when(view.source === 'trace' && (view.facts.startUp?.left ?? 0) >= COLD, atMost(0.4)),
+  },
+  {
+    id: 'little-recorded',
+    text: 'too little was recorded: no step twice, and hardly any work',
+    settledBy: SIX_STEPS,
+    check: ({ view, best }) => {
+      if (view.source !== 'trace' || view.facts.steps.total > 1) return null;
+      const works = view.facts.kernels.reduce((sum, k) => sum + k.count, 0);
+      const isIdle = best !== 'gpu' && view.facts.hasGpuWork && works < FEW_WORKS;
+      return when(isIdle || view.step.recorded < LITTLE_NS, atMost(0.4));
+    },
   },
 ] as const satisfies readonly DoubtCheck[];
 
@@ -223,12 +286,12 @@ export type DoubtId =
 const HEALTH_DOUBTS: Readonly<Record<string, Omit<Doubt, 'text'>>> = {
   'disjoint-windows': {
     id: 'several-runs',
-    settledBy: 'diagnose the traces of one run by themselves: name their files, or their folder',
+    settledBy: 'diagnose the traces of one run alone: pass their files or their folder',
   },
   'lost-calls': {
     id: 'cut-file',
     settledBy:
-      'record again, and let the job write the trace to its end; a full disk or a job that is killed cuts it',
+      'record again, and let the job finish writing the trace; a full disk or a killed job truncates it',
     comesFirst: true,
   },
 };
@@ -265,11 +328,16 @@ export function captureNext(view: RankView | null, doubts: readonly Doubt[]): st
     return ['run the job without its own profiler; `whyslow run` then records a window itself'];
   const next = doubts.flatMap((d) => d.settledBy ?? []);
   if (!(view?.source === 'trace' && view.facts.hasHostEvents)) next.push(BOTH_ACTIVITIES);
-  if (!view || view.facts.steps.source === 'window')
-    next.push('call profiler.step() at the end of every step');
+  if (!view || view.facts.steps.source === 'window') next.push('call profiler.step() once per iteration');
   if (view && view.facts.steps.count < 4) next.push(SIX_STEPS);
   return next.length > 0 ? [...new Set(next)] : [SIX_STEPS];
 }
+
+/** The corrected step is never below this part of the recorded one (replay/recording-cost.ts). */
+const isAtFloor = (view: RankView) =>
+  view.source === 'trace' &&
+  !isMeasured(view.step) &&
+  view.step.unprofiled <= 1.01 * LEAST_LEFT * view.step.recorded;
 
 /** Share of the step in which only copies run that may go either way. They count as work of the device. */
 function untoldCopies(view: RankView, shares: Shares): number {

@@ -85,7 +85,7 @@ describe('confidence', () => {
     expect(judged(inputAndPython(45, 40)).confidence).toBeLessThan(0.65);
   });
 
-  it('grows with a wait, however much is computed beside it', () => {
+  it('confidence grows with a wait, however much is computed in addition', () => {
     const grown = [25, 33, 45, 50, 60, 80].map((percent) => judged(input(percent)).confidence);
     expect(grown).toEqual(grown.toSorted((a, b) => a - b));
     expect(grown[0]).toBeLessThan(0.65);
@@ -93,7 +93,7 @@ describe('confidence', () => {
   });
 
   it.each([
-    ['not divided into steps', steps(2, 100000, python(60)).replaceAll('ProfilerStep#', 'train')],
+    ['no step twice', steps(2, 100000, python(60)).replaceAll('ProfilerStep#', 'train')],
     ['only one step', input(60)],
     [
       'step times vary a lot',

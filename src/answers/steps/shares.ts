@@ -1,6 +1,7 @@
 import { largest } from '../../base/statistics.js';
 import { type Share, share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
+import { isMeasured } from '../../facts/step-time.js';
 import { sumOfClasses } from '../../facts/time-class.js';
 import { emptyingQueue } from './prefetch-queue.js';
 
@@ -53,8 +54,20 @@ export function judgmentOf(view: RankView, lateComputing: number): Judgment {
   // The waits are yet to come. What the recorded steps show comes second.
   if (best !== 'data' && emptyingQueue(view))
     return { view, shares, best: 'data', second: best, lateComputing };
+  const recorded = sharesAsRecorded(view);
+  const before = recorded && bestClass(recorded, lateComputing);
+  // An estimate this large must not decide: what was recorded is named, and what the estimate says comes second.
+  if (recorded && before && before !== best && view.step.unprofiled < TRUSTED_CORRECTION * view.step.recorded)
+    return { view, shares: recorded, best: before, second: best, lateComputing };
   return { view, shares, best, second: runnerUp(shares, best), lateComputing };
 }
+
+/** In no loop of the zoo whose answer changes does the correction take more than 45% of the step. Beyond, nothing was measured. */
+const TRUSTED_CORRECTION = 0.5;
+
+/** With the profiler's cost in the step. Null: the step was measured without the profiler. */
+export const sharesAsRecorded = (view: RankView): Shares | null =>
+  view.source === 'log' || isMeasured(view.step) ? null : sharesOf(view, view.facts.time);
 
 /** The largest wait, if it is large enough next to computing. Else the GPU. */
 export function bestClass(shares: Shares, lateComputing: number): VerdictClass {

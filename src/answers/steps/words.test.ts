@@ -105,9 +105,9 @@ describe('the sentence', () => {
     expect(host({ idle_sync: 1, idle_host: 5 })).not.toMatch(/mostly/);
   });
 
-  it('of the host tells copies to it from waiting for it', () => {
+  it('the headline of a host-bound step separates copies to the host from waiting for it', () => {
     const reads = { copies: { toDevice: 0, toHost: 30 }, time: { copy: 30, idle_host: 10, idle_sync: 4 } };
-    // 44% of the step, of which 30 in 44 are copies.
+    // 44% of the step; 30 of those 44 are copies.
     expect(said('host', reads)).toMatch(/30% .*copies to the host, 14% .*waiting/);
     const fewer = { ...reads, time: { copy: 9, idle_host: 10, idle_sync: 4 } };
     expect(said('host', fewer)).toMatch(/44% .*mostly to launch/);
@@ -120,9 +120,9 @@ describe('the sentence', () => {
     [
       'host',
       { gpu: 0.2, host: 0.35, other: 0.4 },
-      /^Host-bound.*35%.*\. .*another 40% of the step was not recorded/,
+      /^Host-bound.*35%.*\. Another 40% of the step was not recorded/,
     ],
-    ['gpu', { gpu: 0.4, other: 0.5 }, /^GPU-bound.*40%.*\. .*another 50% of the step was not recorded/],
+    ['gpu', { gpu: 0.4, other: 0.5 }, /^GPU-bound.*40%.*\. Another 50% of the step was not recorded/],
     ['host', { gpu: 0.3, host: 0.5, other: 0.2 }, /^Host-bound[^.]*$/],
     ['gpu', { gpu: 0.9, host: 0.1 }, /^GPU-bound[^.]*$/],
   ])('of %s says why it is not the largest part: %j', (bottleneck, parts, words) => {

@@ -21,12 +21,12 @@ function largerPart(bottleneck: Named, shares: Shares, view: RankView): string[]
   // Steps that will wait once the prefetch queue is empty do not wait yet.
   if (bottleneck === 'data' && emptyingQueue(view)) return [];
   if (shares.other > Math.max(own, shares.gpu))
-    return [`What happens in another ${formatWholePercent(shares.other)} of the step was not recorded`];
+    return [`Another ${formatWholePercent(shares.other)} of the step was not recorded`];
   if (shares.gpu <= own) return [];
   const remedy =
     bottleneck === 'comms'
       ? 'communication can be hidden behind it'
-      : 'the wait can go without changing the model';
+      : 'the wait can be removed without changing the model';
   return [`Computing takes ${formatWholePercent(shares.gpu)}, but ${remedy}`];
 }
 
@@ -36,7 +36,7 @@ function namedPart(bottleneck: Named, shares: Shares, view: RankView): Words {
   const waiter = hasGpuWork ? 'the GPU' : 'the job';
   const label = labelOf(bottleneck);
   const asLogged = labelOf(bottleneck, ', as far as the event log shows');
-  const part = (of: keyof typeof shares) => `${formatWholePercent(shares[of])} of every ${stepOf(view)}`;
+  const part = (of: keyof typeof shares) => `${formatWholePercent(shares[of])} of ${stepOf(view)}`;
   switch (bottleneck) {
     case 'gpu':
       if (!phases) return words(label, `the GPU computes ${part('gpu')}`);
@@ -69,14 +69,19 @@ function namedPart(bottleneck: Named, shares: Shares, view: RankView): Words {
 }
 
 /** The reported step includes what happens between training steps. The shares of a verdict do not. */
-const stepOf = (view: RankView) =>
-  betweenSteps(view.step) >= SHOWN * view.step.unprofiled ? 'training step' : 'step';
+function stepOf(view: RankView): string {
+  if (view.divided.steps.source === 'window') return 'the recorded time';
+  if (view.source === 'trace' && view.facts.steps.total < 2) return 'the recorded step';
+  return betweenSteps(view.step) >= SHOWN * view.step.unprofiled ? 'every training step' : 'every step';
+}
 /** Less is not shown in the step either. */
 const SHOWN = 0.005;
 
 function inputOf(view: RankView): string {
   if (Math.min(view.time.copy, view.copies.toDevice) > view.time.idle_data)
-    return 'batches to be copied to it';
+    return view.source === 'trace' && !view.facts.program.trains
+      ? 'data to be copied to it'
+      : 'batches to be copied to it';
   if (view.source === 'log') return 'input';
   const { inMain, inWorkers } = view.facts.input;
   return inMain + inWorkers > 0 ? 'DataLoader.__next__' : 'input';
@@ -98,9 +103,9 @@ function hostHeadline(view: RankView, share: Share): string {
   const all = waits.reduce((sum, { ns }) => sum + ns, reading);
   const percent = (ns: number) => formatWholePercent(shareOf((share * ns) / (all || 1)));
   if (reading > longest.ns)
-    return `${percent(reading)} of every ${stepOf(view)} goes to copies to the host, ${percent(all - reading)} to waiting for the host`;
+    return `${percent(reading)} of ${stepOf(view)} goes to copies to the host, ${percent(all - reading)} to waiting for the host`;
   const what = longest.ns >= NEARLY_ALL * all ? longest.what : `the host, mostly to ${longest.to}`;
-  return `the GPU spends ${formatWholePercent(share)} of every ${stepOf(view)} waiting for ${what}`;
+  return `the GPU spends ${formatWholePercent(share)} of ${stepOf(view)} waiting for ${what}`;
 }
 
 const RETURN = 'return from a read such as .item()';

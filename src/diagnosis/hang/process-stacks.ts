@@ -78,7 +78,7 @@ export interface SplitRanks {
   readonly collective: string | null;
 }
 
-/** Some wait for others and some are somewhere else: those hold the job up. Null: they are not divided, or nobody can tell. */
+/** Some wait for others and some are somewhere else: those hold the job up. Null: they are not divided, or it is unknown. */
 export function splitRanks(stacks: readonly ProcessStacks[]): SplitRanks | null {
   const known = stacks.filter(isMostly);
   const [waiting, elsewhere] = partition(known, (s) => s.states[0]!.doing === 'collective');

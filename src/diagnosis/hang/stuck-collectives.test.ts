@@ -93,7 +93,7 @@ describe('who is missing', () => {
     expect(words(rank(0, 3, [waiting(4)]), rank(1, 3, [sizes]))[0]).toMatch(/different/);
   });
 
-  it('is told per group, the one that is stuck first', () => {
+  it('a stuck collective is reported per group, the one that is stuck first', () => {
     const tp = { group: '1', description: 'tp', enteredNs: 1 };
     const dumps = [
       rank(0, 3, [waiting(4), waiting(1, tp)]),

@@ -140,7 +140,7 @@ export function runHealth({ inputs, members, views, locations, comparison }: Che
   };
 }
 
-/** A cut file of which nothing is used misleads nobody, if there are others. */
+/** A truncated file that is not used misleads nobody, if there are others. */
 const isSpared = ({ code }: HealthProblem, views: readonly RankView[]) =>
   code === 'lost-calls' && views.length > 0;
 

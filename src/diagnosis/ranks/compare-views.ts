@@ -48,7 +48,7 @@ function hasMore(logged: Comparison, logs: readonly LogView[], traced: Compariso
 
 const areAlike = (views: readonly RankView[]) => views.every((view) => view.divided.by === view.source);
 
-/** Whether both have the same ranks and name the same of them as late. Where logs cannot tell, traces may say either. */
+/** Whether both have the same ranks and name the same of them as late. If logs are inconclusive, traces may say either. */
 function agree(logged: Comparison, traced: Comparison): boolean {
   const ranksOf = (late: readonly LateRanks[]) => new Set(late.flatMap((l) => l.ranks));
   const [inLogs, inTraces] = [ranksOf(logged.late), ranksOf(traced.late)];

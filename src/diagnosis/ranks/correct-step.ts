@@ -67,7 +67,7 @@ function recordedStep(facts: TraceFacts, { steps }: Plan): number {
 }
 
 /** Without the profiler a step takes at least this share of the recorded one (worst loop of the zoo: 0.4). */
-const LEAST_LEFT = 0.3;
+export const LEAST_LEFT = 0.3;
 
 /** The step without the profiler, by the trace alone. */
 export function estimatedStep(facts: TraceFacts, baseline: Baseline | null): number {

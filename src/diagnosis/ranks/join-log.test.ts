@@ -113,7 +113,7 @@ describe('steps of a log and of a trace', () => {
     expect(differenceOf(log(50, { compute: 5, idle_host: 45 }, ON_CPU), own)).toBeNull();
   });
 
-  it('are said to differ, with the figures', () => {
+  it('a trace that differs from its log is reported, with the figures', () => {
     const [step] = aboutDifference(log(200, { compute: 200 }), own, 'step');
     expect(step).toMatchObject({ severity: 'warning', code: 'trace-differs' });
     expect(step!.message).toMatch(/100 ms .*200 ms .*20 steps/);

@@ -101,7 +101,7 @@ function moved(
   return totals((c) => time[c]);
 }
 
-/** The trace knows which way copies go, the log how long they take. Without a trace of them they bring the batch. */
+/** The trace knows which way copies go, the log how long they take. Without a trace of them, they count as copying the batch. */
 export function directed(copy: Ns, { toDevice, toHost }: CopyTime): CopyTime {
   const known = toDevice + toHost;
   return {

@@ -25,13 +25,13 @@ const processes = (found: ReturnType<typeof activityByRank>) =>
 const manifest = (pid: number | null, host: string | null = 'here') => ({ pid, host });
 
 describe('the processes of ranks', () => {
-  it('are told by the rank that they were started as', () => {
+  it('ranks of processes come from the rank that they were started as', () => {
     const found = activityByRank({ beside: [recording(TWO_RANKS)] }, new Map(), [0, 1]);
     expect(processes(found)).toEqual(['0: 10, 1 workers', '1: 20, 2 workers']);
     expect(found.get(1)!.workers!.ran).toBeCloseTo(0.1);
   });
 
-  it('are told by manifests, which win over the environment', () => {
+  it('ranks of processes come from manifests, which win over the environment', () => {
     const manifests = new Map([
       [4, manifest(10)],
       [5, manifest(20, 'here.cluster')],

@@ -100,7 +100,7 @@ const cpuOf = ({ trainer, machine }: RankActivity): CpuUse => ({
   throttled: machine.quotaUsedUp,
 });
 
-/** A DataLoader of which nothing is known. */
+/** A DataLoader with no known fields. */
 export const UNKNOWN_LOADER: LoaderRecord = {
   numWorkers: null,
   prefetchFactor: null,

@@ -13,7 +13,7 @@ const group = (size: number | null, ranks: readonly number[] | null): Collective
 
 describe('ranks that were not recorded', () => {
   it.each([
-    ['the world, of which one was', [group(4, [0, 1, 2, 3])], [0], { count: 3, of: 4, ranks: [1, 2, 3] }],
+    ['the world, one of them recorded', [group(4, [0, 1, 2, 3])], [0], { count: 3, of: 4, ranks: [1, 2, 3] }],
     ['two groups', [group(2, [0, 1]), group(2, [0, 2])], [0, 1], { count: 1, of: 3, ranks: [2] }],
     ['a group without a list', [group(8, null)], [0, 1], { count: 6, of: 8, ranks: null }],
     ['ranks from the order of files', [group(2, [4, 5])], [0], { count: 1, of: 2, ranks: null }],

@@ -24,7 +24,7 @@ interface LogFile {
 
 /**
  * One view per rank: its trace, with the step time from its log if there is one, or else its log. `steps` selects steps of
- * ranks that have only a log. Beside a trace, all steps of the log count: it shows how long a step takes without the profiler.
+ * ranks that have only a log. If there is a trace, all steps of the log count: it shows how long a step takes without the profiler.
  * `failures` gets the logs whose analysis failed: a bug there must not cost the user the other files.
  */
 export function viewsOf(

@@ -5,6 +5,8 @@ import type { Content } from './content.js';
 /** What a reader makes of one file. Each format adds its model: `trace`, `log`, `telemetry`, … */
 export interface ReadModel {
   readonly problems: readonly Problem[];
+  /** The file turned out to be of no use: what it is and what to pass instead, inside a sentence. */
+  readonly refusal?: string;
 }
 
 /** The model of every kind of trace. */

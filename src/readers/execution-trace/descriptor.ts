@@ -1,4 +1,3 @@
-import { ProblemLog } from '../../base/problem.js';
 import type { ReaderDescriptor } from '../common/reader.js';
 import { headText } from '../common/text.js';
 
@@ -15,7 +14,7 @@ export const executionTraceReader: ReaderDescriptor = {
     const text = headText(head).trimStart();
     return text.startsWith('{') && (isFromObserver(text) || isFromChakra(text));
   },
-  create: () => ({ isDone: true, push() {}, finish: refused }),
+  create: () => ({ isDone: true, push() {}, finish: () => ({ problems: [], refusal: REFUSAL }) }),
   digest: () => ({ of: 'run', events: 0, evidence: {} }),
 };
 
@@ -26,12 +25,5 @@ const isFromObserver = (text: string): boolean =>
 const isFromChakra = (text: string): boolean =>
   /^\{\s*"workload_graph"\s*:\s*\[/.test(text) && /"NodeType"\s*:/.test(text);
 
-function refused() {
-  const problems = new ProblemLog();
-  problems.add('execution-trace', {
-    message:
-      'it is a PyTorch execution trace (ExecutionTraceObserver), which lists operators without a timeline; pass the profiler trace of the same run, which torch.profiler writes with prof.export_chrome_trace("trace.json.gz")',
-    consequence: 'left out',
-  });
-  return { problems: problems.list() };
-}
+const REFUSAL =
+  'it is a PyTorch execution trace (ExecutionTraceObserver), which lists operators without a timeline; pass the profiler trace of the same run, which torch.profiler writes with prof.export_chrome_trace("trace.json.gz")';

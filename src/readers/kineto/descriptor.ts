@@ -5,6 +5,7 @@ import { TraceBuilder } from '../common/trace-rows/builder.js';
 import { CUT_FIELD, parseHeader } from '../common/trace-rows/header.js';
 import { noteTables } from '../common/trace-rows/note-tables.js';
 import { TraceDocument } from './document.js';
+import { otherProducer } from './other-producers.js';
 import { PlainScanner } from './plain-scanner.js';
 import type { EventScanner } from './scanner.js';
 import { WasmScanner } from './wasm-scanner.js';
@@ -76,6 +77,7 @@ export class KinetoReader implements StreamReader<TraceRead> {
     }
     const isCut = this.#document.isCut || Object.hasOwn(header.rest, CUT_FIELD);
     const trace = this.#builder.finish(tables, header, isCut, this.#problems);
-    return { trace, problems: this.#problems.list() };
+    const refusal = otherProducer(trace);
+    return { trace, problems: this.#problems.list(), ...(refusal === null ? {} : { refusal }) };
   }
 }

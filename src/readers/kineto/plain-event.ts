@@ -152,21 +152,24 @@ export class EventReader {
     return p < end ? p : NEED_MORE;
   }
 
-  /** Sign, many digits, exponent, or no number at all. */
+  /** Sign, many digits, exponent, a number in quotes (torch_npu writes times so), or no number at all. */
   #readSlowly(b: Uint8Array, p: number, end: number): number {
     const stop = valueEnd(b, p, end);
     this.#us = Number.NaN;
     this.#ns = 0;
     if (stop === NEED_MORE) return NEED_MORE;
-    const digits = NUMBER_START.exec(latin1(b, p, stop))?.[0] ?? '';
-    const ns = digits === '' ? null : nanosecondsOf(digits);
+    const isQuoted = b[p] === QUOTE;
+    const text = isQuoted ? latin1(b, p + 1, stop - 1) : latin1(b, p, stop);
+    const digits = NUMBER_START.exec(text)?.[0] ?? '';
+    const isNumber = digits !== '' && (!isQuoted || digits === text);
+    const ns = isNumber ? nanosecondsOf(digits) : null;
     if (ns === null) {
       this.#noteNonFinite(b, p);
       return stop;
     }
     this.#us = Number(ns / 1000n);
     this.#ns = Number(ns % 1000n);
-    return p + digits.length;
+    return isQuoted ? stop : p + digits.length;
   }
 
   /** An id of up to 32 bits; wider ones go to the table of wide ids. */

@@ -61,7 +61,7 @@ function compile({ Module }: WebAssemblyApi): object | null {
   }
 }
 
-/** Null where WebAssembly is off, its memory cannot be reserved (under `ulimit -v`), or no more files can be opened. */
+/** Null if WebAssembly is off, its memory cannot be reserved (under `ulimit -v`), or no more files can be opened. */
 export function instantiate(): ScannerExports | null {
   if (WebAssembly === undefined || addressSpaceLeft() < ADDRESS_SPACE) return null;
   const program = compiled ?? compile(WebAssembly);

@@ -30,7 +30,7 @@ export class WasmScanner implements EventScanner {
   #scratchCapacity = 0;
   #u8: Uint8Array;
 
-  /** Null where there is no WebAssembly or no memory for it. */
+  /** Null if there is no WebAssembly or no memory for it. */
   static create(): WasmScanner | null {
     const exports = instantiate();
     return exports && new WasmScanner(exports);

@@ -1,7 +1,8 @@
+import { stepNumber } from '../../model/host-names.js';
 import type { RandomAccess, ReaderDescriptor, TraceRead } from '../common/reader.js';
 import { type ColumnOf, EVENT_TABLES, mainProcess, newNsysFaults } from './collect.js';
 import { ANY_PROCESS, EventColumns, KIND } from './event-columns.js';
-import { isOperator, plainName, stepNumber } from './names.js';
+import { isOperator, plainName } from './names.js';
 import { NoDatabase, PageFile, SQLITE_MAGIC, scanTable } from './sqlite-pages.js';
 import { NO_COLUMN } from './sqlite-row.js';
 import { EMPTY_HEADER, readHeader, readSchema, type ScanByName } from './sqlite-schema.js';

@@ -37,12 +37,3 @@ export function copyName(kind: number, from: number, to: number): string {
 }
 
 export const fillName = (kind: number): string => `Memset (${MEMORY_KINDS[kind] ?? 'Unknown'})`;
-
-/** A step's number: `step 12`, `iteration_3`, `ProfilerStep#4`, `train_step`. NaN: it has none. Null: it is no step. */
-export function stepNumber(name: string): { readonly series: string; readonly number: number } | null {
-  const match = STEP.exec(name);
-  if (!match) return null;
-  return { series: match[1]!.toLowerCase(), number: match[2] === undefined ? Number.NaN : Number(match[2]) };
-}
-const STEP =
-  /^((?:[\w.]{1,40}(?:: |[ /_-]))?(?:training|train|profiler|global|optimi[sz]er)?[ _-]?(?:step|iteration|iter|batch))[ #:=_-]{0,3}(\d{1,12})?$/i;

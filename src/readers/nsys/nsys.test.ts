@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { memoryFile } from '../../../test/helpers/nsys.js';
+import { stepNumber } from '../../model/host-names.js';
 import { Trace } from '../../model/trace.js';
 import { nsysReader, readExport } from './descriptor.js';
-import { copyName, plainName, stepNumber } from './names.js';
+import { copyName, plainName } from './names.js';
 import { columnsOf } from './sqlite-schema.js';
 
 const bytes = readFileSync(new URL('../../../test/fixtures/nsys/loop.sqlite', import.meta.url));

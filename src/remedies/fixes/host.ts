@@ -46,7 +46,7 @@ export const findPause = remedy({
   usual: NONE,
 });
 
-interface Cache {
+export interface Cache {
   /** Only what a trial applies. */
   readonly tried?: boolean;
 }

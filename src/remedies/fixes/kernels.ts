@@ -1,6 +1,6 @@
 import { NONE, remedy } from '../kit/remedy.js';
 
-interface Dimensions {
+export interface Dimensions {
   /** Of most convolutions. */
   readonly dimensions: 2 | 3;
 }

@@ -1,7 +1,7 @@
 import { formatCount } from '../../base/units.js';
 import { NONE, remedy, type Spelled } from '../kit/remedy.js';
 
-interface Copies {
+export interface Copies {
   /** The memory is pinned already: only the copy waits. */
   readonly pinned?: boolean;
   /** The copy does not wait, or the framework makes it: only the memory is not pinned. */

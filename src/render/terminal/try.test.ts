@@ -68,7 +68,7 @@ describe('the table of trials', () => {
   const text = renderTry(REPORT, { pairs: 14, right: 11, error: 0.06 }, { color: false, columns: 100 });
 
   it('shows predicted and measured gains, losses, memory and outcome', () => {
-    expect(text).toContain('As it is: 35.6 ms per step (5 turns, 200 steps, 10.7 GB at most)');
+    expect(text).toContain('Unchanged: 35.6 ms per step (5 turns, 200 steps, 10.7 GB at most)');
     expect(text).toMatch(
       /^tf32 +×1\.90 \(1\.87–1\.93\) +×1\.84 \(1\.81–1\.87\) +differ by 0\.04% +\+0% +faster$/m,
     );

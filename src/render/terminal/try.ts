@@ -95,7 +95,7 @@ export function renderFixes(fixes: readonly Triable[], options: TryOptions): str
 }
 
 function asItIs({ as_it_is, device, torch, ranks, seconds: took }: TryReport): readonly string[] {
-  if (as_it_is === null) return ['As it is: not measured'];
+  if (as_it_is === null) return ['Unchanged: not measured'];
   const { step_ms, turns, steps, memory_mb } = as_it_is;
   const where = [
     device ?? 'CPU',
@@ -105,7 +105,7 @@ function asItIs({ as_it_is, device, torch, ranks, seconds: took }: TryReport): r
   const memory = memory_mb === null ? '' : `, ${formatBytes(bytes(memory_mb * 2 ** 20))} at most`;
   return [
     oneLine(
-      `As it is: ${formatTime(ms(step_ms))} per step (${formatCount(turns, 'turn')}, ${steps} steps${memory})`,
+      `Unchanged: ${formatTime(ms(step_ms))} per step (${formatCount(turns, 'turn')}, ${steps} steps${memory})`,
     ),
     oneLine(`On ${where.join(', ')}; all turns took ${formatDuration(seconds(took))}`),
   ];

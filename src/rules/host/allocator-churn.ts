@@ -16,6 +16,7 @@ const ALLOCATES =
 
 export const rule: TraceRule = {
   reads: 'traces',
+  recurs: true,
   lines: /empty_cache/,
   unpriced: 'allowed',
   info: {

@@ -5,7 +5,7 @@ import { rule } from './checkpoint-in-step.js';
 
 /** 20 tensors, 100 MB, go to the host before it. */
 const CHECKPOINT = `
-  host 1  ProfilerStep#1 0-20100 | cudaLaunchKernel 10-20 #1 | cudaDeviceSynchronize 30-8040
+  host 1  ProfilerStep#1 0-20100 | aten::mm 5-25 | cudaLaunchKernel 10-20 #1 | cudaDeviceSynchronize 30-8040
   host 1  cudaMemcpyAsync 8050-8145 #2 x20@100
   gpu 7   nvjet_tst_256 30-8030 #1 | Memcpy DtoH (Device -> Pageable) 8060-8140 #2 x20@100 bytes=5000000`;
 

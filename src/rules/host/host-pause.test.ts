@@ -5,11 +5,11 @@ import { rule } from './host-pause.js';
 
 /** 10 ms of computing, then 10 ms in which nothing is called. */
 const PAUSES = `
-  host 1  ProfilerStep#1 0-20100 | cudaLaunchKernel 10-20 #1 | cudaDeviceSynchronize 30-10050
+  host 1  ProfilerStep#1 0-20100 | aten::mm 5-25 | cudaLaunchKernel 10-20 #1 | cudaDeviceSynchronize 30-10050
   gpu 7   nvjet_tst_256 30-10030 #1`;
 /** 20 tensors, 100 MB, go to the host before it. */
 const CHECKPOINT = `
-  host 1  ProfilerStep#1 0-20100 | cudaLaunchKernel 10-20 #1 | cudaDeviceSynchronize 30-8040
+  host 1  ProfilerStep#1 0-20100 | aten::mm 5-25 | cudaLaunchKernel 10-20 #1 | cudaDeviceSynchronize 30-8040
   host 1  cudaMemcpyAsync 8050-8145 #2 x20@100
   gpu 7   nvjet_tst_256 30-8030 #1 | Memcpy DtoH (Device -> Pageable) 8060-8140 #2 x20@100 bytes=5000000`;
 /** One tensor of 100 MB, which the host waits for: something is done with it. */

@@ -7,6 +7,7 @@ import { priceWithoutReads } from '../kit/waits.js';
 
 export const rule: TraceRule = {
   reads: 'traces',
+  recurs: true,
   lines: /gc\.|collect\(|sleep|save|empty_cache|log|open\(|write/,
   unpriced: 'allowed',
   info: {

@@ -117,7 +117,7 @@ describe('reads of GPU values', () => {
 
   it('leaves the copies of a checkpoint to checkpoint-in-step', () => {
     const checkpoint = `
-      host 1  ProfilerStep#1 0-20100 | cudaLaunchKernel 10-20 #1 | cudaMemcpyAsync 8050-8145 #2 x20@100
+      host 1  ProfilerStep#1 0-20100 | aten::mm 5-25 | cudaLaunchKernel 10-20 #1 | cudaMemcpyAsync 8050-8145 #2 x20@100
       gpu 7   nvjet_tst_256 30-8030 #1 | Memcpy DtoH (Device -> Pageable) 8060-8140 #2 x20@100 bytes=5000000`;
     expect(silence(rule, drawView(steps(6, 20100, checkpoint)))).toMatch(/no read of a GPU value/);
   });

@@ -15,6 +15,7 @@ const EVERY_OTHER_STEP = 0.5;
 
 export const rule: AnyRule = {
   reads: 'traces and logs',
+  recurs: true,
   lines: /\.item\(|\.cpu\(|\.tolist\(|\.numpy\(|\bprint\(|\bfloat\(|\bbool\(|\bassert\b|isnan|synchronize/,
   unpriced: 'allowed',
   info: {

@@ -5,6 +5,7 @@ import { found, silent, type TraceRule } from '../kit/rule.js';
 
 export const rule: TraceRule = {
   reads: 'traces',
+  recurs: true,
   // Not what happens between steps.
   lines: /^(?!.*(?:save|load|sleep|print|eval)\b)./,
   unpriced: 'allowed',

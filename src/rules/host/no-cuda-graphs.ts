@@ -7,6 +7,7 @@ import { hasFixedShapes, SHAPES } from '../kit/waits.js';
 
 export const rule: TraceRule = {
   reads: 'traces',
+  recurs: true,
   unpriced: 'allowed',
   furtherThan: 'launch-bound',
   info: {

@@ -36,6 +36,7 @@ const PLANS = threshold('building plans', share(0.1), 'of the step', WITHIN_NOIS
 
 export const rule: TraceRule = {
   reads: 'traces',
+  recurs: true,
   lines: /torch\._dynamo|torch\._inductor|compile/,
   unpriced: 'allowed',
   smallGain: 'allowed',

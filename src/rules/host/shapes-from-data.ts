@@ -6,6 +6,7 @@ import { priceWithoutReads, SHAPES, waitsOf } from '../kit/waits.js';
 
 export const rule: TraceRule = {
   reads: 'traces',
+  recurs: true,
   lines: /nonzero|\.item\(|masked_select|unique\(|\[[^\]]*(?:mask|idx|[<>=]=?)[^\]]*\]/,
   unpriced: 'allowed',
   info: {

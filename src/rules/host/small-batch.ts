@@ -21,6 +21,7 @@ const SHORT_KERNEL = threshold(
 
 export const rule: TraceRule = {
   reads: 'traces',
+  recurs: true,
   unpriced: 'allowed',
   info: {
     id: 'small-batch',

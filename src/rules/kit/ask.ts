@@ -5,6 +5,8 @@ import { type RankFinding, type Rule, type RuleResult, silent } from './rule.js'
 
 const NOTHING_MEASURED = silent('no time passes in the steps');
 export const NEEDS_TRACE = silent('needs a trace');
+const NOT_TORCH = silent('what was recorded is not a PyTorch program');
+const ONE_STEP = silent('the recording does not show a step twice, so what it shows may be start-up');
 const NO_GAIN = silent('the step would not get shorter: something else holds it up');
 const UNKNOWN_GAIN = silent('the gain is not known, and this rule reports only gains that are');
 
@@ -12,6 +14,10 @@ const UNKNOWN_GAIN = silent('the gain is not known, and this rule reports only g
 export function askRule(rule: Rule, view: RankView | null, run: RunFacts): RuleResult {
   // Shares of no time are no shares.
   if (view && !(view.step.unprofiled > 0)) return NOTHING_MEASURED;
+  if (view?.source === 'trace') {
+    if (!view.facts.program.torch) return NOT_TORCH;
+    if (rule.recurs && view.facts.steps.total < 2) return ONE_STEP;
+  }
   const result = checkView(rule, view, run);
   if ('silent' in result) return result;
   const findings = result.findings.filter((f) => counts(rule, f));

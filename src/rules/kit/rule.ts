@@ -95,6 +95,8 @@ interface RuleBase {
   readonly furtherThan?: FindingId;
   /** Its findings come before those that address the bottleneck: all other ranks wait for this one. */
   readonly comesFirst?: true;
+  /** Its finding is about what every step does, so one step is not enough to see it: start-up looks the same. */
+  readonly recurs?: true;
   /** Which sampled lines of the job show the fault: matched against the line's source and the library calls in it. */
   readonly lines?: RegExp;
 }

@@ -49,6 +49,8 @@ function hotKernel(view: TraceView, { job }: RunFacts) {
   const { kernels, detail, steps } = view.facts;
   const hot = kernels.find((k) => k.source !== 'runtime');
   if (!hot || !detail) return silent('no kernels are known');
+  if (kernels.some((k) => k.class === 'comms'))
+    return silent('Nsight Compute replays kernels, which would hold up the collectives of other ranks');
   const perStep = ns(hot.total / detail.steps);
   const part = share(perStep / steps.recorded);
   if (part < HOT.value) return silent(`the largest kernel takes ${formatPercent(part)} of the step`);

@@ -28,7 +28,7 @@ describe('a late rank', () => {
   it('is reported on that rank, with what it costs all of them', () => {
     const result = rule.check(views[1]!, across([late]));
     if (!('findings' in result)) throw new Error(result.silent);
-    expect(result.findings[0]).toMatchObject({ title: 'rank 1 is late every step', addresses: 'data' });
+    expect(result.findings[0]).toMatchObject({ title: 'rank 1 is late in every step', addresses: 'data' });
     expect(result.findings[0]!.price!.speedup.likely).toBeCloseTo(50 / 30, 6);
     expect(result.findings[0]!.evidence[0]).toMatchObject({ value: 20, unit: 'ms/step' });
     expect(withAdvice(rule, result.findings[0]!).fix.code).toBe('whyslow diagnose OUT --ranks 1 --all');

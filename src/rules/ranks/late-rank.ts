@@ -54,12 +54,12 @@ export const rule: AnyRule = {
 };
 
 const OFTEN: Readonly<Record<Pattern, string>> = {
-  persistent: 'every step',
+  persistent: 'in every step',
   spike: 'in single steps',
   periodic: 'every few steps',
   rotating: '',
-  host: 'every step',
-  stage: 'every step',
+  host: 'in every step',
+  stage: 'in every step',
 };
 
 function clockEvidence(view: RankView, { slowGpu, ranks }: LateRanks): Evidence[] {

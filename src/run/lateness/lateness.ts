@@ -77,7 +77,7 @@ export function logChoose(n: number, k: number): number {
 const MOST_COUNTED = 40;
 
 /**
- * Wilcoxon's signed-rank test: the probability that values, which chance makes positive or negative alike, lie as far above 0
+ * Wilcoxon's signed-rank test: the probability that values, which chance makes positive or negative alike, are as far above 0
  * as these. Ten clear delays outweigh one step in which it was the other way round by little.
  */
 export function signedRankTail(values: readonly number[]): number {

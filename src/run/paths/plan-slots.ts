@@ -178,7 +178,7 @@ export function slotsFor(
     const stream = streams.get(key) ?? [];
     streams.set(key, stream);
     before[slot] = lastEnded(ends, start, stream, stream.length);
-    // Right after a collective of another stream, with no work in between: it needs what that one brought.
+    // Right after a collective of another stream, with no work in between: it needs what that one delivered.
     if (before[slot]! < 0 && timeline.exposed[segmentBefore(timeline, start + 1)] === 1) {
       const last = lastEnded(ends, start, null, slot);
       if (last >= 0 && start - c.end[first + last]! <= QUEUED) before[slot] = last;

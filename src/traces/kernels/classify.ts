@@ -176,7 +176,7 @@ const RULES: readonly NameRule<KernelSource>[] = [
   [/^nccl|[\s:_]nccl[A-Z]/, 'nccl'],
   [/(?:^|[\s:_])rccl|msccl/i, 'rccl'],
   [/nvshmem|ishmem|rocshmem/i, 'nvshmem'],
-  [/deep_ep::/, 'deepep'],
+  [/\b(?:deep_ep|ep)::|(?:inter|intra)node::?_?(?:dispatch|combine)/, 'deepep'],
   // Custom all-reduce of vLLM and SGLang, one-shot and two-shot.
   [/cross_device_reduce/, 'vllm'],
   [/quickreduce|allreduce_prototype_twoshot/i, 'vllm'],

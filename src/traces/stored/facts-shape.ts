@@ -30,8 +30,10 @@ import type { LoaderQueue } from '../detail/loader-queue.js';
 import type { OperatorTotal } from '../detail/operators.js';
 import type { Pause, Pauses } from '../detail/pauses.js';
 import type { CopyDirection, CopyKind, KernelSource, WorkClass } from '../kernels/kernel-kind.js';
+import type { Program } from '../program.js';
 import type { GpuUnions } from '../timeline/gpu-unions.js';
 import type { OneOffStep } from '../timeline/one-off.js';
+import type { StartUp } from '../timeline/start-up.js';
 import type { TraceFacts } from '../trace-facts.js';
 import { deviceShape } from './summary-shape.js';
 
@@ -150,10 +152,16 @@ export const lightFactsShape: Shape<TraceFacts> = checked(
     switches: list(text),
     hasGpuWork: flag,
     hasHostEvents: flag,
+    program: object<Program>({
+      torch: flag,
+      trains: flag,
+      serving: nullable(oneOf(['vllm', 'sglang', 'tensorrt'])),
+    }),
     steps: stepsShape,
     time: timeShape,
     timePerStep: list(timeShape),
     oneOff: nullable(oneOffShape),
+    startUp: nullable(object<StartUp>({ time: number(), steps: whole(), left: number() })),
     copies: object<CopyTime>({ toDevice: number(), toHost: number() }),
     gpu: nullable(gpuShape),
     collectives: nullable(collectivesShape),

@@ -3,12 +3,12 @@ import { partitionPoint } from '../../base/search.js';
 import { largest, smallest } from '../../base/statistics.js';
 import type { StepRange, StepSource } from '../../facts/step-facts.js';
 import { Category } from '../../model/category.js';
-import type { HostStep } from '../../model/steps.js';
 import type { Trace } from '../../model/trace.js';
 import { NO_ID } from '../../model/trace-data.js';
 import { completeSteps } from './complete-steps.js';
 import type { GpuWork } from './gpu-work.js';
-import { DATA_SPAN, type HostSpans, OPTIMIZER_SPAN } from './host-spans.js';
+import type { HostSpans } from './host-spans.js';
+import { hostSteps, type StepSpan } from './host-steps.js';
 
 /** One step: when the host issued it and when the device was done with it. */
 export interface StepTime {
@@ -43,7 +43,7 @@ export function findStepTimes(
   host: HostSpans,
   range: StepRange | null,
 ): StepTimes {
-  const { source, spans: marked } = hostSteps(trace, host);
+  const { source, spans: marked } = hostSteps(trace, work, host);
   const spans = trace.data.isCut ? completeSteps(trace, marked) : marked;
   if (spans.length === 0) return { ...NO_STEPS, source, stepOf: new Int32Array(work.length).fill(-1) };
   const launchedIn = attribute(trace, work, spans);
@@ -64,7 +64,7 @@ export function findStepTimes(
   };
 }
 
-function stepsOf(work: GpuWork, stepOf: Int32Array, spans: readonly Span[]): StepTime[] {
+function stepsOf(work: GpuWork, stepOf: Int32Array, spans: readonly StepSpan[]): StepTime[] {
   const ends = new Float64Array(spans.length).fill(Number.NEGATIVE_INFINITY);
   const works = new Uint32Array(spans.length);
   inBlocks(work.length, (from, to) => {
@@ -92,41 +92,8 @@ function beginOf(first: StepTime, work: GpuWork, stepOf: Int32Array): number {
   return begin;
 }
 
-type Span = Pick<HostStep, 'index' | 'startNs' | 'endNs'>;
-
-function hostSteps(trace: Trace, host: HostSpans): { source: StepSource; spans: readonly Span[] } {
-  const marked = distinct(trace.steps);
-  if (marked.length > 0) return { source: 'profiler', spans: marked };
-  const optimizer = host.ofKind(OPTIMIZER_SPAN);
-  if (optimizer.length >= 2) {
-    const ends = optimizer.map((s) => s.end);
-    return { source: 'optimizer', spans: between(ends, host.from) };
-  }
-  const data = host.ofKind(DATA_SPAN);
-  if (data.length >= 2) {
-    const starts = data.map((s) => s.start);
-    return { source: 'dataloader', spans: between([...starts.slice(1), host.to], starts[0]!) };
-  }
-  return { source: 'window', spans: [{ index: 0, startNs: host.from, endNs: host.to }] };
-}
-
-function between(ends: readonly number[], from: number): Span[] {
-  return ends.map((endNs, index) => ({ index, startNs: index === 0 ? from : ends[index - 1]!, endNs }));
-}
-
-/** Several threads or windows may mark the same step: spans that repeat or overlap the one before are left out. */
-function distinct(steps: readonly HostStep[]): HostStep[] {
-  const kept: HostStep[] = [];
-  for (const s of steps) {
-    const last = kept.at(-1);
-    if (last && (s.startNs < last.endNs - 1000 || s.index === last.index)) continue;
-    kept.push(s);
-  }
-  return kept;
-}
-
 /** The step of each piece of work, by the time of its launch. */
-function attribute(trace: Trace, work: GpuWork, steps: readonly Span[]): Int32Array {
+function attribute(trace: Trace, work: GpuWork, steps: readonly StepSpan[]): Int32Array {
   const { ts } = trace.data;
   const stepOf = new Int32Array(work.length).fill(-1);
   const unlaunched =

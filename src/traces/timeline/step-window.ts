@@ -85,6 +85,18 @@ export function firstDidMore([first, ...others]: readonly StepTime[]): boolean {
   return first!.works > FAR_MORE * largest(others.map((s) => s.works));
 }
 
+/** Whether the first step takes far longer than the others, or there are no others. */
+export function firstIsLonger({
+  steps,
+  begin,
+}: {
+  readonly steps: readonly StepTime[];
+  readonly begin: number;
+}): boolean {
+  const later = steps.slice(1).map((s, i) => s.frontier - steps[i]!.frontier);
+  return later.length === 0 || steps[0]!.frontier - begin > IRREGULAR * median(later);
+}
+
 const DETAIL_STEPS = 3;
 const MANY_STEPS = 50;
 

@@ -1,4 +1,4 @@
-"""Four gloo ranks, one of which never reaches the collective. Started with torchrun, or by itself with fork."""
+"""Four gloo ranks. One never reaches the collective. Started with torchrun, or by itself with fork."""
 
 import os
 import sys

@@ -26,7 +26,7 @@ FEW_STEPS = 3
 
 def may_start_early(config: CaptureConfig, world: int) -> bool:
     """
-    It goes by time, and ranks may disagree about that: only for a run in which one rank records. Not where the profiler
+    It goes by time, and ranks may disagree about that: only for a run in which one rank records. Not if the profiler
     stays attached: there the steps before the window are the only ones that it does not slow.
     """
     trace = config.trace

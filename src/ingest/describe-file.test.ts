@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describeFile } from './read-member.js';
+import { describeFile } from './describe-file.js';
 
 const said = (content: string | readonly number[], path = 'a.json') =>
   describeFile(typeof content === 'string' ? Buffer.from(content) : Uint8Array.from(content), path);
@@ -13,6 +13,24 @@ describe('a file that no reader knows', () => {
     ['an Nsight Systems recording', said([1, 2, 3], 'runs/report.nsys-rep'), /nsys export --type sqlite/],
     ['one in an archive', said([1, 2, 3], 'a.tar!b/report.qdrep'), /nsys export --type sqlite/],
     ['an Nsight Compute report', said([1, 2, 3], 'k.ncu-rep'), /ncu --import/],
+    ['an nvprof profile', said([1, 2, 3], 'a.nvvp'), /nvprof.*nsys profile/],
+    ['an XProf profile', said([1, 2, 3], 'host.xplane.pb'), /XProf.*torch\.profiler/],
+    ['a database of rocprofv3', said('SQLite format', '77_results.db'), /rocprofv3.*torch\.profiler/],
+    ['a table of rocprof', said('"Index","KernelName","gpu-id"\n'), /rocprof.*torch\.profiler/],
+    ['a table of rocprofv3', said('"Kind","Agent_Id","Queue_Id"\n'), /rocprof.*torch\.profiler/],
+    ['JSON of rocprofv3', said('{"rocprofiler-sdk-tool": ['), /rocprofv3.*torch\.profiler/],
+    [
+      'the page of a memory timeline',
+      said('<html>\n<head><meta charset="utf-8" /><title>GPU Memory Timeline HTML</title>'),
+      /memory timeline \(export_memory_timeline\).*torch\.profiler/,
+    ],
+    [
+      'the JSON of a memory timeline',
+      said('[[1704161511420306, 1704161511420307, 5, 6], [['),
+      /memory timeline/,
+    ],
+    ['the raw events of a memory timeline', said('[[1704161511420306, 0, 512, 4], [17'), /memory timeline/],
+    ['XML', said('<?xml version="1.0"?><a/>'), /^it is XML; pass/],
     ['a memory snapshot', said(pickle('}(segments]}(device'), 'memory.pickle'), /memory_viz/],
     ['another pickle', said(pickle('}(x'), 'a.pkl'), /run any code/],
     ['a table of key_averages', said('----------  -------\n  Name  Self CPU %\n'), /pass the trace itself/],

@@ -1,0 +1,136 @@
+import { median } from '../../base/statistics.js';
+import { Category } from '../../model/category.js';
+import type { Trace } from '../../model/trace.js';
+import type { GpuWork } from './gpu-work.js';
+import type { HostSpans } from './host-spans.js';
+
+/** Fewer repetitions may be chance. */
+const LEAST_REPEATS = 3;
+/** Steps are alike if they share this part of their launches: batches may differ, and an evaluation may be among them. */
+const ALIKE = 0.8;
+/** From their beginning on, the repetitions cover this part of all launches. What comes before may be start-up. */
+const MOST_LAUNCHES = 0.5;
+
+/** What was launched in order of time. A CUDA graph is one launch. */
+interface Launches {
+  /** The kernel's name; of a graph, the call's. */
+  readonly name: Int32Array;
+  readonly start: Float64Array;
+  readonly end: Float64Array;
+  /** Hands data over between host and device, or launches a whole graph: layers inside a step do not. */
+  readonly handsOver: Uint8Array;
+}
+
+/**
+ * For a loop that marks no steps: times at which its sequence of launches begins again, and the end of the last one. The
+ * longest sequence that repeats counts, because a step repeats its layers. Each repetition must hand data over or wait for the
+ * device: otherwise it may be a layer. Empty: nothing shows what a step is.
+ */
+export function repeatedLaunches(trace: Trace, work: GpuWork, host: HostSpans): readonly number[] {
+  const launches = inOrder(trace, work);
+  for (const at of candidates(launches.name)) {
+    if (!areAlike(launches.name, at)) continue;
+    const from = widestGap(launches, at);
+    const starts = at.map((index) => launches.end[index + from - 1] ?? launches.start[index]!);
+    return handsOverInEach(launches, host, starts) ? starts : [];
+  }
+  return [];
+}
+
+function inOrder(trace: Trace, work: GpuWork): Launches {
+  const { ts, dur, name } = trace.data;
+  const byCall = new Map<number, number[]>();
+  for (let i = 0; i < work.length; i++) {
+    const call = work.launchRow[i]!;
+    if (call < 0) continue;
+    const known = byCall.get(call);
+    if (known) known.push(work.row[i]!);
+    else byCall.set(call, [work.row[i]!]);
+  }
+  const calls = Float64Array.from(byCall.keys()).sort((a, b) => ts[a]! - ts[b]!);
+  const rowsOf = (call: number) => byCall.get(call)!;
+  const isHandover = (row: number) =>
+    trace.category(row) === Category.memcpy && !/DtoD|PtoP/.test(trace.name(row));
+  return {
+    name: Int32Array.from(calls, (call) =>
+      rowsOf(call).length > 1 ? -1 - name[call]! : name[rowsOf(call)[0]!]!,
+    ),
+    start: calls.map((call) => ts[call]!),
+    end: calls.map((call) => ts[call]! + Math.max(0, dur[call]!)),
+    handsOver: Uint8Array.from(calls, (call) =>
+      Number(rowsOf(call).length > 1 || isHandover(rowsOf(call)[0]!)),
+    ),
+  };
+}
+
+/** Where names occur that are launched equally often and evenly: rarest first, which gives the longest period. */
+function* candidates(name: Int32Array): Generator<readonly number[]> {
+  const positions = new Map<number, number[]>();
+  name.forEach((id, i) => {
+    const known = positions.get(id);
+    if (known) known.push(i);
+    else positions.set(id, [i]);
+  });
+  const often = [...positions.values()].filter((at) => at.length >= LEAST_REPEATS);
+  const tried = new Set<number>();
+  for (const at of often.sort((a, b) => a.length - b.length)) {
+    if (tried.has(at.length)) continue;
+    const periods = at.slice(1).map((index, i) => index - at[i]!);
+    const usual = median(periods);
+    const even = periods.filter((p) => Math.abs(p - usual) <= 0.1 * usual).length;
+    if (even < ALIKE * periods.length || at.length * usual < MOST_LAUNCHES * (name.length - at[0]!)) continue;
+    tried.add(at.length);
+    yield at;
+  }
+}
+
+/** Whether most repetitions launch mostly the same. */
+function areAlike(name: Int32Array, at: readonly number[]): boolean {
+  const parts = at.slice(0, -1).map((from, i) => name.subarray(from, at[i + 1]!));
+  const shared = parts
+    .slice(1)
+    .map((part, i) => inCommon(parts[i]!, part) / Math.max(part.length, parts[i]!.length));
+  return median(shared) >= ALIKE;
+}
+
+function inCommon(a: Int32Array, b: Int32Array): number {
+  const left = new Map<number, number>();
+  for (const id of a) left.set(id, (left.get(id) ?? 0) + 1);
+  let shared = 0;
+  for (const id of b) {
+    const n = left.get(id) ?? 0;
+    if (n > 0) shared++;
+    left.set(id, n - 1);
+  }
+  return shared;
+}
+
+/** The place in the sequence before which the host usually launches nothing for longest: there the loop begins again. */
+function widestGap({ start, end }: Launches, at: readonly number[]): number {
+  const length = median(at.slice(1).map((index, i) => index - at[i]!));
+  let [best, widest] = [0, Number.NEGATIVE_INFINITY];
+  for (let offset = 0; offset < length; offset++) {
+    const gaps = at.map((index) => start[index + offset]! - (end[index + offset - 1] ?? Number.NaN));
+    const gap = median(gaps);
+    if (gap > widest) [best, widest] = [offset, gap];
+  }
+  return best;
+}
+
+function handsOverInEach(
+  { start, handsOver }: Launches,
+  { waits }: HostSpans,
+  starts: readonly number[],
+): boolean {
+  const seen = new Uint8Array(starts.length);
+  const mark = (time: number) => {
+    const s = starts.findLastIndex((from) => from <= time);
+    if (s >= 0) seen[s] = 1;
+  };
+  start.forEach((time, i) => {
+    if (handsOver[i] === 1) mark(time);
+  });
+  waits.sync.start.forEach(mark);
+  waits.data.start.forEach(mark);
+  return seen.slice(0, -1).filter(Boolean).length >= ALIKE * (starts.length - 1);
+}
