@@ -11,6 +11,7 @@ import { decide } from './kit/decide.js';
 import { compileLogAnswer } from './run/compile-log.js';
 import { hangAnswer } from './run/hang.js';
 import { jobPhaseAnswer, jobViewOf } from './run/job-phase.js';
+import { programRemark, startUpRemark } from './run/recording.js';
 import { lateRanksRemark, unrecordedRanksRemark } from './run/remarks.js';
 import { noAnswer, stepsAnswer } from './run/steps.js';
 import { telemetryAnswer } from './run/telemetry.js';
@@ -25,7 +26,12 @@ const MAKERS: readonly Maker<Observed>[] = [
   noAnswer,
 ];
 
-const REMARKS: readonly ((run: Observed) => Remark | null)[] = [lateRanksRemark, unrecordedRanksRemark];
+const REMARKS: readonly ((run: Observed) => Remark | null)[] = [
+  lateRanksRemark,
+  unrecordedRanksRemark,
+  programRemark,
+  startUpRemark,
+];
 
 /** A run and what limits it. Rules read `facts`; the report is built from the rest. */
 export interface Diagnosis extends Observed {

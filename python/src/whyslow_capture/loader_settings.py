@@ -84,8 +84,10 @@ def _framework(dataset: Any) -> str | None:
 
 def framework_of(frame: Any, frames: int) -> str | None:
     """The first framework of the list that made one of these calls: transformers, not the Accelerate that it uses."""
-    modules = set()
-    while frame is not None and len(modules) < frames:
+    modules: set[str] = set()
+    for _ in range(frames):
+        if frame is None:
+            break
         modules.add(str(frame.f_globals.get("__name__", "")))
         frame = frame.f_back
     for prefix, framework in LOOPS:

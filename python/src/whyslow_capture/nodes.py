@@ -21,7 +21,7 @@ def state_place(out: Path, rank: int, measured: Ranks, job: str | None) -> None:
     is_one_node = first_node in _THIS_NODE if local is None else local >= world
     if not launch.isalnum() or job is None or world < 2 or is_one_node:
         return
-    place = {
+    place: dict[str, object] = {
         "rank": rank,
         "local_rank": process.local_rank(),
         "world_size": world,

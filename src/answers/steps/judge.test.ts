@@ -168,8 +168,14 @@ describe('a prefetch queue that runs empty', () => {
   const arriving = `${STEP}\nhost 2  cudaPointerGetAttributes 9000-9001`;
 
   it('is data-bound, with little confidence, and what the steps show comes second', () => {
-    const verdict = judge(drawView(steps(4, 50000, STEP)));
+    // One batch arrived before the first step, so arrivals are recorded.
+    const before = ['host 2  cudaPointerGetAttributes 10-11', 100] as const;
+    const verdict = judge(drawView(inTurn(before, ...Array(4).fill([STEP, 50000] as const))));
     expect(verdict).toMatchObject({ bottleneck: 'data', second: 'gpu', confidence: 0.55 });
+  });
+
+  it('is not concluded where no arrival was recorded', () => {
+    expect(judge(drawView(steps(4, 50000, STEP))).bottleneck).toBe('gpu');
   });
 
   it('is not, where batches arrive as fast as they are used', () => {

@@ -48,14 +48,16 @@ export function stepsClaim(judged: readonly [Judged, ...Judged[]], severe: Sever
       view,
     };
   // If the GPU was not recorded, even a guess would be about the host alone.
-  const isSeen = verdict.doubts.every(({ id }) => id !== 'unseen-gpu');
+  const isSeen = verdict.doubts.every(({ id }) => id !== 'unseen-gpu' && id !== 'unread-device');
   const guess = isSeen && bottleneck !== 'unknown' ? ` (best guess: ${bottleneck})` : '';
   return {
     bottleneck: 'unknown',
     confidence,
     cause: CAUSES.unknown,
     doubts,
-    words: unknown(`${doubts[0]?.text ?? 'the evidence does not decide'}${guess}`),
+    words: unknown(
+      `${(doubts.find((d) => d.comesFirst) ?? doubts[0])?.text ?? 'the evidence does not decide'}${guess}`,
+    ),
     next: captureNext(view, doubts),
     view,
   };

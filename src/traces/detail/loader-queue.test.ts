@@ -20,7 +20,10 @@ describe('the prefetch queue', () => {
   });
 
   it('the prefetch queue is only emptied if nothing arrives', () => {
-    expect(queueOf(steps(4, 20000, STEP))).toEqual({ taken: 4, delivered: 0, deliveredUnasked: 0 });
+    // Two tensors arrived before the first step, so arrivals are recorded.
+    const before = [`${PINS} 10-11 | cudaPointerGetAttributes 20-21`, 100] as const;
+    const drawing = inTurn(before, ...Array(4).fill([STEP, 20000] as const));
+    expect(queueOf(drawing)).toEqual({ taken: 4, delivered: 0, deliveredUnasked: 0 });
   });
 
   it('does not count what the training thread pins itself', () => {
@@ -31,6 +34,7 @@ describe('the prefetch queue', () => {
   });
 
   it.each([
+    ['no arrival was recorded at all', STEP],
     ['batches are not pinned', STEP.replaceAll('Pinned', 'Pageable')],
     ['the training thread loads', STEP.replace('_MultiProcessing', '_SingleProcess')],
     ['the training thread pins all', `${STEP}\nhost 1  cudaPointerGetAttributes 1001-1002 x2@2`],

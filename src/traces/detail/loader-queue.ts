@@ -38,7 +38,7 @@ export const isFedByWorkers = (
 
 /**
  * A loader with workers and pin_memory pins each tensor on a thread of its own as soon as it arrives, and CUDA records
- * that. Null if unknown: no workers, or batches are not pinned there.
+ * that. Null if unknown: no workers, batches are not pinned there, or that thread was not recorded.
  */
 export function loaderQueue(
   trace: Trace,
@@ -54,13 +54,14 @@ export function loaderQueue(
   const taken = requests.length - host.restarts.filter((r) => r.start >= from && r.start < to).length;
   if (taken <= 0) return null;
   const { ts, track } = trace.data;
-  const checks = trace.index
-    .named(
-      ({ category }) => category === Category.runtime,
-      (text) => CHECKS_PINNED.test(text),
-    )
-    .filter((row) => ts[row]! >= from && ts[row]! < to);
+  const inFile = trace.index.named(
+    ({ category }) => category === Category.runtime,
+    (text) => CHECKS_PINNED.test(text),
+  );
   const isTraining = (row: number) => host.threads.includes(track[row]!);
+  // No arrival anywhere: the thread was not recorded, or pins nothing. That says nothing about the workers.
+  if (inFile.every(isTraining)) return null;
+  const checks = inFile.filter((row) => ts[row]! >= from && ts[row]! < to);
   // What the training thread pins itself does not come through the queue.
   const pinnedByTraining = checks.filter(isTraining).length;
   const copied = pinnedCopies(trace, work, kinds, from, to) - pinnedByTraining;

@@ -10,11 +10,12 @@ from .base import Fix
 if TYPE_CHECKING:
     from torch import nn
 
+    from ...remedies import TrialId
     from ..trial import Trial
 
 
 class Compile(Fix):
-    name = "compile"
+    name: TrialId = "compile"
     acts_on_modules = True
     mode: str | None = None
 
