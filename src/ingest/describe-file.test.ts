@@ -15,7 +15,6 @@ describe('a file that no reader knows', () => {
     ['an Nsight Compute report', said([1, 2, 3], 'k.ncu-rep'), /ncu --import/],
     ['an nvprof profile', said([1, 2, 3], 'a.nvvp'), /nvprof.*nsys profile/],
     ['an XProf profile', said([1, 2, 3], 'host.xplane.pb'), /XProf.*torch\.profiler/],
-    ['a database of rocprofv3', said('SQLite format', '77_results.db'), /rocprofv3.*torch\.profiler/],
     ['a table of rocprof', said('"Index","KernelName","gpu-id"\n'), /rocprof.*torch\.profiler/],
     ['a table of rocprofv3', said('"Kind","Agent_Id","Queue_Id"\n'), /rocprof.*torch\.profiler/],
     ['JSON of rocprofv3', said('{"rocprofiler-sdk-tool": ['), /rocprofv3.*torch\.profiler/],

@@ -40,10 +40,6 @@ const REFUSALS: readonly Refusal[] = [
     `it is a profile of XProf (TensorFlow, JAX, XLA), not of PyTorch’s profiler; ${TORCH_TRACE}`,
   ],
   [
-    named(/\.(?:rocpd|rpd|otf2)$|_results\.db$/i),
-    `it is a database of a ROCm profiler (rocprofv3, RPD), which whyslow does not read; ${TORCH_TRACE}`,
-  ],
-  [
     begins(
       /^"?(?:Kind"?,"?(?:Agent_Id|Queue_Id)|Domain"?,"?Function"?,"?Process_Id|Index"?,"?KernelName"?,)/,
     ),

@@ -184,6 +184,10 @@ export interface WideId {
   readonly text: string;
 }
 
+/** The field of `rest` that names who recorded, as JSON text. Traces of torch.profiler do not have it. */
+export const RECORDER_FIELD = 'recorder';
+export const BY_NSYS = '"nsys"';
+
 export interface TraceHeader {
   readonly schemaVersion: number | null;
   readonly devices: readonly DeviceInfo[];

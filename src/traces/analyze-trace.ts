@@ -6,6 +6,7 @@ import { totals, WorkSort } from '../facts/time-class.js';
 import { Category } from '../model/category.js';
 import type { Trace } from '../model/trace.js';
 import type { DeviceInfo } from '../model/trace-data.js';
+import { acceleratorOf } from './accelerator.js';
 import { extractCollectives } from './collectives/extract.js';
 import { buildHostTree } from './detail/host-tree.js';
 import { inputFacts } from './detail/input-facts.js';
@@ -76,6 +77,9 @@ function withoutOneOff(trace: Trace, { oneOff, collectives }: TraceFacts, range:
 }
 
 function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
+  const accelerator = acceleratorOf(trace);
+  // Its calls alone do not show what a GPU program does.
+  if (accelerator.byNsys && accelerator.kernels === 0) return null;
   const work = orderGpuWork(trace);
   const hostSpans = findHostSpans(trace, work);
   if (hostSpans.main < 0 && work.length === 0) return null;
@@ -140,6 +144,7 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
     phases: null,
     light: false,
     device: deviceOf(trace),
+    accelerator,
     switches: trace.data.header.switches,
     hasGpuWork: work.length > 0,
     hasHostEvents: tree.length > 0,

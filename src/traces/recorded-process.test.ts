@@ -14,12 +14,13 @@ const event = (cat: string, i: number, args: object) => ({
   args,
 });
 /** Operators and calls, with ids from `external` and `correlation` on. */
-function recorded(external: number, correlation: number, operators = 200, calls = 200) {
+function recorded(external: number, correlation: number, operators = 200, calls = 200, call = 'x') {
   const events = [
     ...Array.from({ length: operators }, (_, i) => event('cpu_op', i, { 'External id': external + i })),
-    ...Array.from({ length: calls }, (_, i) =>
-      event('cuda_runtime', i, { correlation: correlation + 3 * i }),
-    ),
+    ...Array.from({ length: calls }, (_, i) => ({
+      ...event('cuda_runtime', i, { correlation: correlation + 3 * i }),
+      name: call,
+    })),
   ];
   return recordedProcess(new Trace(readTrace(JSON.stringify({ traceEvents: events })).trace));
 }
@@ -32,6 +33,11 @@ describe('recordedProcess', () => {
 
   it('a recording is a later one if its ids do not begin at the beginning', () => {
     expect(recorded(514, 9000)).toEqual({ pid: '4711', wasAttached: true });
+  });
+
+  it('an AMD GPU has no CUPTI that stays attached', () => {
+    expect(recorded(514, 9000, 200, 200, 'cudaLaunchKernel').wasAttached).toBe(true);
+    expect(recorded(514, 9000, 200, 200, 'hipLaunchKernel').wasAttached).toBe(false);
   });
 
   it('a recording counts as the first one if CUPTI was detached in between', () => {

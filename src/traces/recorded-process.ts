@@ -2,6 +2,7 @@ import { inBlocks } from '../base/blocks.js';
 import { Category } from '../model/category.js';
 import { kindMask, type Trace } from '../model/trace.js';
 import { NO_ID, type TraceData } from '../model/trace-data.js';
+import { acceleratorOf } from './accelerator.js';
 
 /** The process that a trace was recorded in. */
 export interface RecordedProcess {
@@ -33,12 +34,18 @@ export function recordedProcess(trace: Trace): RecordedProcess {
   const hostRow = data.kind.findIndex((kind) => isHost[kind] === 1);
   const isFirst = operators.low <= BLOCK;
   const isFresh = calls.low < calls.high - calls.low;
+  // Only CUPTI stays attached.
+  const { kind } = acceleratorOf(trace);
+  if (kind !== 'cuda' && kind !== 'none') return { pid: pidOf(data, hostRow), wasAttached: false };
   const tells = operators.count >= MIN_OPERATORS && calls.count > 0;
   return {
-    pid: hostRow < 0 ? null : (data.tracks[data.track[hostRow]!]?.pid ?? null),
+    pid: pidOf(data, hostRow),
     wasAttached: tells ? !isFirst && !isFresh : null,
   };
 }
+
+const pidOf = ({ tracks, track }: TraceData, row: number): string | null =>
+  row < 0 ? null : (tracks[track[row]!]?.pid ?? null);
 
 /** How many rows of these kinds have an id, and the lowest and highest of them. */
 function idsOf({ rows, kind }: TraceData, ofKind: Uint8Array, ids: Uint32Array) {

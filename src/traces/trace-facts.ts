@@ -1,3 +1,4 @@
+import type { Accelerator } from '../facts/accelerator.js';
 import type { RankFacts } from '../facts/rank-facts.js';
 import type { StepRange } from '../facts/step-facts.js';
 import type { DeviceInfo } from '../model/trace-data.js';
@@ -18,6 +19,7 @@ export interface TraceFacts extends RankFacts {
   /** Most kernels and operators and the plan were left out (`AnalyzeOptions.light`). */
   readonly light: boolean;
   readonly device: DeviceInfo | null;
+  readonly accelerator: Accelerator;
   /** Profiler options that were on, e.g. `with_stack`. */
   readonly switches: readonly string[];
   readonly hasHostEvents: boolean;

@@ -5,6 +5,7 @@ import { PHASES } from '../../../test/helpers/logged-view.js';
 import { found } from '../../base/check.js';
 import { ns, share } from '../../base/units.js';
 import type { LogView, TraceView } from '../../diagnosis/ranks/rank-view.js';
+import type { DeviceKind } from '../../facts/accelerator.js';
 import type { PhaseKnowledge } from '../../facts/rank-facts.js';
 import { MAY_BE_HIDDEN } from '../../facts/step-facts.js';
 import { lasting, type StepTime } from '../../facts/step-time.js';
@@ -100,10 +101,18 @@ const onlyHost = (drawing: string, best: Judgment['best'], header: Record<string
   best,
 });
 
+/** The device's events are there, and not understood. */
+const withUnread = (kind: DeviceKind): Judgment => {
+  const judgment = onlyHost(WITHOUT_GPU, 'gpu', {});
+  const accelerator = { kind, byNsys: false, kernels: 0, unread: 9 };
+  return { ...judgment, view: { ...judgment.view, facts: { ...judgment.view.facts, accelerator } } };
+};
+
 const withNote = (code: string) => traced({ notes: found('warning', code, 1, '', '') });
 
 /** What a check says, by hand: docs/method/confidence.md. */
 const CASES: readonly (readonly [DoubtId, object, Judgment])[] = [
+  ['unread-device', { atMost: 0.2 }, withUnread('npu')],
   ['unseen-gpu', { atMost: 0.4 }, onlyHost(WITHOUT_GPU, 'host')],
   ['unseen-gpu', { atMost: 0.4 }, onlyHost(WITHOUT_GPU, 'data')],
   ['unseen-gpu', { atMost: 0.55 }, onlyHost(WITHOUT_GPU, 'gpu')],

@@ -3,6 +3,16 @@ import { ns, share } from '../../base/units.js';
 import { LEAST_LEFT } from '../../diagnosis/ranks/correct-step.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import { unseenGpu } from '../../diagnosis/ranks/unseen-gpu.js';
+import {
+  type DeviceKind,
+  deviceName,
+  insteadOfUnread,
+  markSteps,
+  NO_KERNELS,
+  RECORD_KERNELS,
+  recordBoth,
+  vendorTool,
+} from '../../facts/accelerator.js';
 import { MAY_BE_HIDDEN, PROFILER_LEFT_ON } from '../../facts/step-facts.js';
 import { isMeasured } from '../../facts/step-time.js';
 import { sumOfClasses } from '../../facts/time-class.js';
@@ -25,7 +35,7 @@ interface Effect {
 
 interface DoubtCheck {
   readonly id: string;
-  readonly text: string;
+  readonly text: string | ((view: RankView) => string);
   /** What to record or do to settle it, if that depends on nothing else the checks look at. */
   readonly settledBy?: string | ((view: RankView) => string);
   /** Until this is settled, nothing else matters. */
@@ -64,21 +74,40 @@ const LITTLE_NS = 1_000_000;
 /** A trace shows what happens inside each step. A log of fewer steps than this shows only their warm-up. */
 const isShortRun = (view: RankView) => view.source === 'log' && view.facts.steps.count < 3;
 
-const BOTH_ACTIVITIES = 'record with ProfilerActivity.CPU and ProfilerActivity.CUDA';
+const isByNsys = (view: RankView | null): boolean =>
+  view?.source === 'trace' && view.facts.accelerator.byNsys;
+
+/** The device of a view. A job whose recording shows none may still have one: most have CUDA. */
+const deviceOf = (view: RankView | null): DeviceKind =>
+  view?.source === 'trace' ? view.facts.accelerator.kind : 'none';
+
 const SIX_STEPS = 'record at least six steps after warm-up: schedule(wait=5, warmup=3, active=6)';
 const STEP_TIMES = 'add step times without the profiler (an event log)';
 
 /** The checks, in the order in which their effects apply. The amounts are those of docs/method/confidence.md. */
 export const DOUBT_CHECKS = [
   {
+    id: 'unread-device',
+    text: (view) =>
+      `the recording is of ${deviceName(deviceOf(view))}, and its device events are not understood`,
+    settledBy: (view) => insteadOfUnread(deviceOf(view)),
+    comesFirst: true,
+    check: ({ view }) => when(unseenGpu(view) === 'unread', atMost(0.2)),
+  },
+  {
     id: 'unseen-gpu',
     text: 'no GPU work was recorded, although there is a GPU',
-    settledBy: `${BOTH_ACTIVITIES}; if both were on, another profiler (nsys) may have been attached`,
+    settledBy: (view) => {
+      const tool = deviceOf(view) === 'cuda' || deviceOf(view) === 'none' ? ' (nsys)' : '';
+      return `${recordBoth(deviceOf(view))}; if both were on, another profiler${tool} may have been attached`;
+    },
     comesFirst: true,
     // The host's time means nothing without the GPU's. But a job that is busy in its operators may not use the GPU at all.
     check: ({ view, best }) => {
       const unseen = unseenGpu(view);
-      return unseen && atMost(unseen === 'listed' && best === 'gpu' ? 0.55 : 0.4);
+      return unseen && unseen !== 'unread'
+        ? atMost(unseen === 'listed' && best === 'gpu' ? 0.55 : 0.4)
+        : null;
     },
   },
   {
@@ -179,10 +208,12 @@ export const DOUBT_CHECKS = [
   {
     id: 'unexplained-idle',
     text: 'much of the idle time has no recorded reason',
-    settledBy: ({ facts }) =>
-      facts.hasGpuWork
-        ? 'record with Nsight Systems, which also shows operating-system calls: whyslow rules T20'
-        : 'look at its stacks while it runs: whyslow triage --stacks',
+    settledBy: (view) => {
+      const tool = view.facts.hasGpuWork ? vendorTool(deviceOf(view)) : null;
+      return tool
+        ? `record with ${tool}, which also shows operating-system calls: whyslow rules T20`
+        : 'look at its stacks while it runs: whyslow triage --stacks';
+    },
     check: ({ shares, best }) =>
       when(shares.other > 0.3, {
         by: 0.3 * shares.other,
@@ -282,6 +313,7 @@ export type DoubtId =
   | 'poor-health'
   | 'several-runs'
   | 'cut-file'
+  | typeof NO_KERNELS
   | 'no-evidence';
 
 const HEALTH_DOUBTS: Readonly<Record<string, Omit<Doubt, 'text'>>> = {
@@ -289,6 +321,7 @@ const HEALTH_DOUBTS: Readonly<Record<string, Omit<Doubt, 'text'>>> = {
     id: 'several-runs',
     settledBy: 'diagnose the traces of one run alone: pass their files or their folder',
   },
+  [NO_KERNELS]: { id: NO_KERNELS, settledBy: RECORD_KERNELS, comesFirst: true },
   'lost-calls': {
     id: 'cut-file',
     settledBy:
@@ -313,7 +346,7 @@ export function applyDoubts(judgment: Judgment, certainty: number) {
     confidence = Math.min(confidence - effect.by, effect.atMost);
     doubts.push({
       id,
-      text,
+      text: typeof text === 'function' ? text(judgment.view) : text,
       settledBy: typeof settledBy === 'function' ? settledBy(judgment.view) : settledBy,
       ...(comesFirst ? { comesFirst } : {}),
     });
@@ -328,8 +361,9 @@ export function captureNext(view: RankView | null, doubts: readonly Doubt[]): st
   if (view && hasNote(view, PROFILER_LEFT_ON))
     return ['run the job without its own profiler; `whyslow run` then records a window itself'];
   const next = doubts.flatMap((d) => d.settledBy ?? []);
-  if (!(view?.source === 'trace' && view.facts.hasHostEvents)) next.push(BOTH_ACTIVITIES);
-  if (!view || view.facts.steps.source === 'window') next.push('call profiler.step() once per iteration');
+  if (!(view?.source === 'trace' && view.facts.hasHostEvents))
+    next.push(isByNsys(view) ? RECORD_KERNELS : recordBoth(deviceOf(view)));
+  if (!view || view.facts.steps.source === 'window') next.push(markSteps(isByNsys(view)));
   if (view && view.facts.steps.count < 4) next.push(SIX_STEPS);
   return next.length > 0 ? [...new Set(next)] : [SIX_STEPS];
 }

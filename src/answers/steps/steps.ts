@@ -49,7 +49,7 @@ export function stepsClaim(judged: readonly [Judged, ...Judged[]], severe: Sever
       view,
     };
   // If the GPU was not recorded, even a guess would be about the host alone.
-  const isSeen = verdict.doubts.every(({ id }) => id !== 'unseen-gpu');
+  const isSeen = verdict.doubts.every(({ id }) => id !== 'unseen-gpu' && id !== 'unread-device');
   const guess = isSeen && bottleneck !== 'unknown' ? ` (best guess: ${bottleneck})` : '';
   return {
     bottleneck: 'unknown',

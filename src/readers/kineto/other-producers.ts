@@ -15,7 +15,8 @@ const HEADER_FIELDS = [
   'baseTimeNanoseconds',
   'whyslow',
 ];
-/** Flows and the span of the window have names that other programs use too: `async`, `Trace`. */
+/** Categories whose names other programs use too: `kernel` may be that of the operating system. */
+const COMMON_NAMES = new Set('kernel Kernel Operator Runtime Memcpy Memset overhead'.split(' '));
 const COMMON_CATEGORIES: readonly Category[] = [Category.other, Category.flow, Category.span];
 const TORCH_NAME =
   /^"(?:aten|autograd|c10d|torch|prims|profiler|nccl|record_param_comms|torch_npu)::|^"(?:ProfilerStep[#*]|autograd::|nn\.Module: |Optimizer\.(?:step|zero_grad)#|enumerate\(DataLoader\)|## Call CompiledFxGraph|CPU functions"|CUDA functions")/;
@@ -23,15 +24,20 @@ const TORCH_NAME =
 /** What the file is if PyTorch's profiler did not write it, inside a sentence. Null: it did, or the file has no events. */
 export function otherProducer(trace: TraceData): string | null {
   if (trace.rows === 0 || HEADER_FIELDS.some((key) => Object.hasOwn(trace.header.rest, key))) return null;
-  if (trace.kinds.some((k) => k.events > 0 && !COMMON_CATEGORIES.includes(k.category))) return null;
+  const known = trace.kinds.filter((k) => k.events > 0 && !COMMON_CATEGORIES.includes(k.category));
+  if (known.some((k) => !COMMON_NAMES.has(k.categoryName))) return null;
+  // Kernels with streams and grids, without anything else: a trace of a GPU alone.
+  if (known.length > 0 && trace.gpu.row.length > 0) return null;
   const texts = textsOf(trace);
   if (texts.some((text) => TORCH_NAME.test(text))) return null;
   const fields = Object.entries(trace.header.rest).map(
     ([key, text]) => `"${key}": ${text.slice(0, MAX_FIELD)}`,
   );
   const all = [...fields, ...texts].join('\n');
-  const known = PRODUCERS.find(([pattern]) => pattern.test(all))?.[1];
-  const what = known ? `, probably of ${known}, and` : ` of another program (it has ${someNames(trace)}),`;
+  const producer = PRODUCERS.find(([pattern]) => pattern.test(all))?.[1];
+  const what = producer
+    ? `, probably of ${producer}, and`
+    : ` of another program (it has ${someNames(trace)}),`;
   return `it is a Chrome trace${what} not of PyTorch’s profiler; pass a trace that torch.profiler wrote with export_chrome_trace("trace.json.gz")`;
 }
 
@@ -61,12 +67,15 @@ const PRODUCERS: readonly (readonly [pattern: RegExp, name: string])[] = [
 const MAX_FIELD = 4096;
 /** A file of another program is recognized by its first names. */
 const MAX_TEXTS = 20_000;
+const MAX_TEXT = 200;
 
 /** Names, categories, processes and kept arguments, with their quotes. */
 function textsOf({ strings }: TraceData): readonly string[] {
   const table = new StringTable(strings);
   const count = Math.min(strings.starts.length - 1, MAX_TEXTS);
-  return Array.from({ length: count }, (_, id) => Buffer.from(table.raw(id)).toString('latin1'));
+  return Array.from({ length: count }, (_, id) =>
+    Buffer.from(table.raw(id).subarray(0, MAX_TEXT)).toString('latin1'),
+  );
 }
 
 /** The first two names of events, shortened. */

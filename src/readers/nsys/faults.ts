@@ -8,6 +8,11 @@ const FAULTS = {
   },
   'not-nsys': {
     message: 'The SQLite database has no tables of Nsight Systems.',
+    consequence: 'It was not read: whyslow reads what `nsys export --type sqlite` writes.',
+  },
+  'rocm-database': {
+    message:
+      'it is a database of a ROCm profiler (rocprofv3, RPD), which whyslow does not read; pass a trace that torch.profiler wrote with export_chrome_trace("trace.json.gz")',
     consequence: 'It was not read.',
   },
   'cannot-seek': {

@@ -1,4 +1,4 @@
-import type { DeviceInfo, TraceHeader } from '../../model/trace-data.js';
+import { BY_NSYS, type DeviceInfo, RECORDER_FIELD, type TraceHeader } from '../../model/trace-data.js';
 import { MAX_TEXT } from '../common/fields.js';
 import type { ColumnOf } from './collect.js';
 import type { Row } from './sqlite-row.js';
@@ -43,7 +43,7 @@ export async function readHeader(scan: ScanByName): Promise<{ header: TraceHeade
     baseNs = row.integer(columnOf('utcEpochNs')) ?? baseNs;
   });
   return {
-    header: { ...EMPTY_HEADER, devices, hostName, versions },
+    header: { ...EMPTY_HEADER, devices, hostName, versions, rest: { [RECORDER_FIELD]: BY_NSYS } },
     baseNs,
   };
 }

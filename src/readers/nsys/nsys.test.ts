@@ -4,6 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { memoryFile } from '../../../test/helpers/nsys.js';
 import { stepNumber } from '../../model/host-names.js';
 import { Trace } from '../../model/trace.js';
+import { acceleratorOf } from '../../traces/accelerator.js';
+import { analyzeTrace } from '../../traces/analyze-trace.js';
+import { checkTrace } from '../../traces/checks/trace-checks.js';
 import { nsysReader } from './descriptor.js';
 import { copyName, plainName } from './names.js';
 import { readExport } from './read-export.js';
@@ -43,6 +46,42 @@ describe('an export with the documented schema', async () => {
       true,
     );
   });
+});
+
+/** The same bytes with a table of another name, which is as long. */
+const renamed = (from: string, to: string) =>
+  Buffer.from(bytes.toString('latin1').replaceAll(from, to), 'latin1');
+
+describe('an export without kernels', async () => {
+  const { trace: data } = await readExport(
+    memoryFile(renamed('ACTIVITY_KIND_KERNEL', 'ACTIVITY_KIND_XERNEL')),
+  );
+  const trace = new Trace(data);
+
+  it('has calls, copies and fills, and is not analyzed: what the program computes was not recorded', () => {
+    expect(trace.links.work.length).toBe(48);
+    expect(acceleratorOf(trace)).toEqual({ kind: 'cuda', byNsys: true, kernels: 0, unread: 0 });
+    expect(analyzeTrace(trace, { steps: null })).toBeNull();
+  });
+
+  it('gets advice about nsys, none about torch.profiler', () => {
+    const checks = checkTrace(trace);
+    expect(checks[0]).toMatchObject({
+      code: 'no-kernels',
+      severity: 'severe',
+      message: 'Nsight Systems recorded 221 CUDA calls and no kernels',
+      consequence: expect.stringContaining('nsys profile -t cuda,nvtx'),
+    });
+    expect(JSON.stringify(checks)).not.toMatch(/ProfilerActivity/);
+  });
+});
+
+it('a database of rocprofv3 is named, with what to pass instead', async () => {
+  let named = renamed('CUPTI_ACTIVITY', 'rocpd_ACTIVITY').toString('latin1');
+  for (const table of ['StringIds', 'NVTX_EVENTS', 'OSRT_API'])
+    named = named.replaceAll(table, 'x'.repeat(table.length));
+  const { problems } = await readExport(memoryFile(Buffer.from(named, 'latin1')));
+  expect(problems.map((p) => p.code)).toEqual(['rocm-database']);
 });
 
 describe('broken exports', () => {

@@ -28,7 +28,7 @@ export async function readExport(file: RandomAccess): Promise<TraceRead> {
   };
   const isExport = EVENT_TABLES.some(([name]) => tables.has(name)) || tables.has('StringIds');
   if (!pages) faults.add('not-a-database', null);
-  else if (!isExport) faults.add('not-nsys', null);
+  else if (!isExport) faults.add([...tables.keys()].some(isOfRocm) ? 'rocm-database' : 'not-nsys', null);
   for (const [name, collect] of EVENT_TABLES) {
     await scan(name, (columnOf) => collect(columnOf, { events, strings, faults }));
   }
@@ -52,6 +52,9 @@ export async function readExport(file: RandomAccess): Promise<TraceRead> {
   if (strings.missing > 0) faults.add('missing-names', null, strings.missing);
   return { trace: toTraceData(events.finish(), strings, header, baseNs, isKept), problems: faults.list() };
 }
+
+/** Tables of rocprofv3, and of RPD before it. */
+const isOfRocm = (table: string): boolean => /^rocpd_/.test(table);
 
 /** For a file that comes through a pipe or is packed. */
 export function notSeekable(): TraceRead {

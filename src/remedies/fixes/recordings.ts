@@ -65,6 +65,8 @@ export interface Nsight {
   /** The kernel that Nsight Compute should look at. */
   readonly kernel?: string;
   readonly tool: 'systems' | 'compute' | 'both';
+  /** An AMD GPU: ROCm's tools instead. */
+  readonly isRocm?: boolean;
 }
 
 export const nsight = remedy({
@@ -73,17 +75,18 @@ export const nsight = remedy({
   cost: 'free',
   risk: 'none',
   check: 'Results do not change. Training runs slower while recording, and far slower with Nsight Compute.',
-  text: ({ tool }: Nsight) =>
+  text: ({ tool, isRocm }: Nsight) =>
     ({
-      compute:
-        'It replays five launches and reports whether memory, arithmetic or latency limits them. A kernel at its memory limit gets faster only by fusing it with its neighbors.',
-      systems: 'It records twenty seconds with calls of the operating system: reads, locks, polls.',
+      compute: `It replays ${isRocm ? 'the kernel' : 'five launches'} and reports whether memory, arithmetic or latency limits them. A kernel at its memory limit gets faster only by fusing it with its neighbors.`,
+      systems: isRocm
+        ? 'It records all calls of HIP and HSA next to the kernels. Open the result in ui.perfetto.dev.'
+        : 'It records twenty seconds with calls of the operating system: reads, locks, polls.',
       both: 'Record a bounded part of the job. `whyslow diagnose` reads what nsys exports as SQLite.',
     })[tool],
-  plain: ({ job, kernel = 'KERNEL', tool }) => ({
+  plain: ({ job, kernel = 'KERNEL', tool, isRocm }) => ({
     lines: [
-      ...(tool === 'compute' ? [] : nsysCommand(job)),
-      ...(tool === 'systems' ? [] : ncuCommand(job, kernel)),
+      ...(tool === 'compute' ? [] : isRocm ? rocprofCommand(job) : nsysCommand(job)),
+      ...(tool === 'systems' ? [] : isRocm ? rocprofComputeCommand(job, kernel) : ncuCommand(job, kernel)),
     ],
   }),
   usual: { job: UNKNOWN_JOB, tool: 'both' },
@@ -103,6 +106,17 @@ const ncuCommand = ({ command }: Job, kernel: string): string[] => [
   `    --kernel-name ${quoted(`regex:${functionName(kernel)}`)} --export hot-kernel \\`,
   `    ${command}`,
   'ncu --import hot-kernel.ncu-rep      # what limits it',
+];
+
+const rocprofCommand = ({ command }: Job): string[] => [
+  'rocprofv3 --sys-trace --output-format pftrace -d rocprof -- \\',
+  `    ${command}`,
+];
+
+const rocprofComputeCommand = ({ command }: Job, kernel: string): string[] => [
+  `rocprof-compute profile -n hot-kernel -k ${quoted(functionName(kernel))} -- \\`,
+  `    ${command}`,
+  'rocprof-compute analyze -p workloads/hot-kernel/*      # what limits it',
 ];
 
 /** `void at::native::(anonymous namespace)::cunn_SoftMaxForward<4, …>(…)` → `cunn_SoftMaxForward`. */

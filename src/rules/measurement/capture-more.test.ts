@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { drawView, fires, silence } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { ns } from '../../base/units.js';
+import type { Accelerator } from '../../facts/accelerator.js';
 import { rule } from './capture-more.js';
 
 const STEP = `
@@ -28,6 +29,24 @@ describe('capture more', () => {
     const verdict = { bottleneck: 'unknown', confidence: 0.4 } as const;
     const found = fires(rule, drawView(steps(4, 10000, STEP)), EXPECTED, { verdict });
     expect(found.evidence[0]!.text).toMatch(/the verdict says why/);
+  });
+
+  const recordedAs = (drawing: string, more: Partial<Accelerator>) => {
+    const view = drawView(drawing);
+    const accelerator = { ...view.facts.accelerator, ...more };
+    return { ...view, facts: { ...view.facts, accelerator } };
+  };
+
+  it('asks for NVTX ranges in a recording of nsys', () => {
+    const view = recordedAs(steps(4, 10000, STEP.replace('ProfilerStep#1', 'train')), { byNsys: true });
+    const found = fires(rule, view, EXPECTED, { verdict: UNSURE });
+    expect(found.evidence[0]!.text).toMatch(/torch\.cuda\.nvtx\.range/);
+    expect(found.evidence[0]!.text).not.toMatch(/profiler\.step/);
+  });
+
+  it('is silent about a device whose events are not understood', () => {
+    const view = recordedAs(STEP, { kind: 'npu', unread: 9 });
+    expect(silence(rule, view, { verdict: UNSURE })).toMatch(/not understood/);
   });
 
   it('gives one command, that of the job', () => {

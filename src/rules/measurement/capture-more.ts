@@ -1,4 +1,5 @@
 import { SURE_ENOUGH } from '../../answers/steps/steps.js';
+import { markSteps } from '../../facts/accelerator.js';
 import { about, use } from '../../remedies/remedies.js';
 import { evidence } from '../kit/evidence.js';
 import { type AnyRule, found, silent, threshold } from '../kit/rule.js';
@@ -25,11 +26,16 @@ export const rule: AnyRule = {
   },
   check(view, { verdict, job }) {
     const { steps } = view.facts;
+    if (view.source === 'trace' && view.facts.accelerator.unread > 0)
+      return silent('the events of this device are not understood, in whatever recording');
+    const byNsys = view.source === 'trace' && view.facts.accelerator.byNsys;
     const missing = [
-      steps.source === 'window' && 'no steps are marked (call profiler.step() once a step)',
+      steps.source === 'window' && `no steps are marked (${markSteps(byNsys)})`,
       steps.source !== 'window' && steps.count < 2 && 'only one whole step',
       view.source === 'log' && 'only an event log: it has phases, no kernels and operators',
-      view.source === 'trace' && !view.facts.hasHostEvents && 'no host events (record ProfilerActivity.CPU)',
+      view.source === 'trace' &&
+        !view.facts.hasHostEvents &&
+        `no host events (${byNsys ? 'nsys profile -t cuda,nvtx,osrt' : 'record ProfilerActivity.CPU'})`,
     ].filter((text) => text !== false);
     const sure = verdict.confidence >= SURE.value && view.source === 'trace';
     if (verdict.bottleneck !== 'unknown' && (missing.length === 0 || sure))

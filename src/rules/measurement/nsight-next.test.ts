@@ -23,6 +23,27 @@ describe('when Nsight is the next tool', () => {
     expect(found.fix!.code).toMatch(/--kernel-name regex:my_scan .*[\s\S]*torchrun train\.py/);
   });
 
+  it('names ROCm’s tools for an AMD GPU', () => {
+    const drawing = steps(4, 10000, step('my_scan', 6000)).replaceAll('cudaLaunchKernel', 'hipLaunchKernel');
+    const found = fires(
+      rule,
+      drawView(drawing),
+      { id: 'hot-kernel', addresses: null, unit: 'ms/step', placed: true },
+      { ...gpu, job },
+    );
+    expect(found.title).toMatch(/rocprof-compute shows what limits it/);
+    expect(found.fix!.code).toMatch(/^rocprof-compute profile .* -k my_scan -- .*[\s\S]*torchrun train\.py/);
+    expect(JSON.stringify(found)).not.toMatch(/nsys|ncu|Nsight Compute/);
+  });
+
+  it('is silent about devices that neither Nsight nor ROCm’s tools know', () => {
+    const view = draw('my_scan', 6000);
+    const accelerator = { ...view.facts.accelerator, kind: 'xpu' } as const;
+    expect(silence(rule, { ...view, facts: { ...view.facts, accelerator } }, gpu)).toMatch(
+      /know this device/,
+    );
+  });
+
   it.each([
     ['a small kernel', 'my_scan', 1500, gpu, /takes \d+% of the step|tuned/],
     ['a matrix product', 'nvjet_tst_512', 6000, gpu, /tuned one \(gemm\)/],

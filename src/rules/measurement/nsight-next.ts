@@ -1,6 +1,7 @@
 import { formatMs, formatPercent, ns, share } from '../../base/units.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
+import type { DeviceKind } from '../../facts/accelerator.js';
 import { about, use } from '../../remedies/remedies.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import { atKernel, shortened, timeEvidence } from '../kit/evidence.js';
@@ -39,11 +40,20 @@ export const rule: TraceRule = {
   },
   check(view, run) {
     const { bottleneck } = run.verdict;
+    if (toolsOf(view) === null) return silent('neither Nsight nor ROCm’s tools know this device');
     if (bottleneck === 'gpu') return hotKernel(view, run);
     if (bottleneck === 'host') return unseenTime(view, run);
     return silent('neither the GPU nor the host is the bottleneck');
   },
 };
+
+/** Tools for one kernel and for the whole system, by the device that they know. */
+const TOOLS: { readonly [kind in DeviceKind]?: { readonly compute: string; readonly systems: string } } = {
+  cuda: { compute: 'Nsight Compute', systems: 'Nsight Systems' },
+  rocm: { compute: 'rocprof-compute', systems: 'rocprofv3' },
+};
+const toolsOf = ({ facts }: TraceView) => TOOLS[facts.accelerator.kind] ?? null;
+const isRocm = ({ facts }: TraceView) => facts.accelerator.kind === 'rocm';
 
 function hotKernel(view: TraceView, { job }: RunFacts) {
   const { kernels, detail, steps } = view.facts;
@@ -58,12 +68,12 @@ function hotKernel(view: TraceView, { job }: RunFacts) {
   const text = `${shortened(hot.name)}: ${formatMs(perStep)} per step (${formatPercent(part)}), ${Math.round(hot.count / detail.steps)} launches`;
   return found({
     id: 'hot-kernel',
-    title: 'one kernel takes much of the step: Nsight Compute shows what limits it',
+    title: `one kernel takes much of the step: ${toolsOf(view)!.compute} shows what limits it`,
     confidence: 0.6,
     addresses: null,
     evidence: [atKernel(hot, timeEvidence(view, perStep, text))],
     price: null,
-    remedy: use('nsight', { job, kernel: hot.name, tool: 'compute' }),
+    remedy: use('nsight', { job, kernel: hot.name, tool: 'compute', isRocm: isRocm(view) }),
   });
 }
 
@@ -73,13 +83,13 @@ function unseenTime(view: TraceView, { job }: RunFacts) {
   if (part < UNSEEN.value) return silent('the trace explains where the host’s time goes');
   return found({
     id: 'unseen-time',
-    title: 'the trace does not show what the host does: Nsight Systems does',
+    title: `the trace does not show what the host does: ${toolsOf(view)!.systems} does`,
     confidence: 0.6,
     addresses: null,
     evidence: [
       timeEvidence(view, unseen, `no event explains ${formatMs(unseen)} per step (${formatPercent(part)})`),
     ],
     price: null,
-    remedy: use('nsight', { job, tool: 'systems' }),
+    remedy: use('nsight', { job, tool: 'systems', isRocm: isRocm(view) }),
   });
 }

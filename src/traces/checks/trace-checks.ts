@@ -1,16 +1,28 @@
 import { inBlocks } from '../../base/blocks.js';
 import { type CheckResult, found } from '../../base/check.js';
 import { partitionPoint } from '../../base/search.js';
-import { formatWholePercent, share } from '../../base/units.js';
+import { formatCount, formatWholePercent, share } from '../../base/units.js';
+import {
+  type Accelerator,
+  deviceName,
+  insteadOfUnread,
+  markSteps,
+  NO_KERNELS,
+  RECORD_KERNELS,
+  recordBoth,
+} from '../../facts/accelerator.js';
 import { Category, isGpuWork } from '../../model/category.js';
 import { COMPILES, OPTIMIZER_STEP, WAITS_FOR_DATA } from '../../model/host-names.js';
 import { kindMask, type Trace } from '../../model/trace.js';
 import type { KindInfo } from '../../model/trace-data.js';
+import { acceleratorOf } from '../accelerator.js';
 import { completeSteps } from '../timeline/complete-steps.js';
 import { wholeSteps } from '../timeline/step-times.js';
 
 /** In the order of the report. Each check is pure and returns nothing when all is well. */
 const TRACE_CHECKS: readonly ((trace: Trace) => readonly CheckResult[])[] = [
+  noKernels,
+  unreadDevice,
   noGpuWork,
   noSteps,
   shortWindow,
@@ -25,24 +37,46 @@ const TRACE_CHECKS: readonly ((trace: Trace) => readonly CheckResult[])[] = [
   oddDurations,
 ];
 
-function noGpuWork({ links, data }: Trace): readonly CheckResult[] {
+/** A recording of Nsight Systems in which the program never computes on the GPU, or CUDA was not traced. */
+function noKernels(trace: Trace): readonly CheckResult[] {
+  const { byNsys, kernels } = acceleratorOf(trace);
+  if (!byNsys || kernels > 0 || trace.data.rows === 0) return [];
+  const calls = callsOf(trace);
+  const message = `Nsight Systems recorded ${formatCount(calls, 'CUDA call')} and no kernels`;
+  return found('severe', NO_KERNELS, 1, message, `nothing can be judged; ${RECORD_KERNELS}`);
+}
+const callsOf = ({ data }: Trace): number =>
+  data.kinds.reduce((n, k) => n + (k.category === Category.runtime ? k.events : 0), 0);
+
+/** The device's events are there, in a layout of its own. */
+function unreadDevice(trace: Trace): readonly CheckResult[] {
+  const { kind, unread } = acceleratorOf(trace);
+  const message = `device events not understood: whyslow does not read those of ${deviceName(kind)}`;
+  const consequence = `the device’s time is unknown; ${insteadOfUnread(kind)}`;
+  return unread === 0 ? [] : found('warning', 'unread-device', unread, message, consequence);
+}
+
+function noGpuWork(trace: Trace): readonly CheckResult[] {
+  const { links, data } = trace;
   if (links.work.length > 0 || data.rows === 0) return [];
+  const { kind, byNsys, unread } = acceleratorOf(trace);
+  if (byNsys || unread > 0) return [];
   const { launches } = links;
+  const consequence = `the GPU’s time is unknown; if the job uses one, ${recordBoth(kind)}`;
   if (launches > 0) {
     const message = `${launches} launches but no GPU work: the profiler recorded no device activity`;
-    return found('severe', 'no-gpu-work', 1, message, NOTHING_ABOUT_GPU);
+    return found('severe', 'no-gpu-work', 1, message, consequence);
   }
   // The profiler lists the GPUs of the machine whether it records them or not. A job without any is no fault.
   const { devices, versions } = data.header;
   const severity = devices.length + Object.keys(versions).length > 0 ? 'warning' : 'note';
-  return found(severity, 'no-gpu-work', 1, 'no GPU work in the trace', NOTHING_ABOUT_GPU);
+  return found(severity, 'no-gpu-work', 1, 'no GPU work in the trace', consequence);
 }
-const NOTHING_ABOUT_GPU = 'the GPU’s time is unknown; record with ProfilerActivity.CUDA if the job uses one';
 
 function noSteps(trace: Trace): readonly CheckResult[] {
   if (trace.steps.length > 0 || trace.data.rows === 0) return [];
   const marks = hostCalls(trace, OPTIMIZER_STEP) >= 2 || hostCalls(trace, WAITS_FOR_DATA) >= 2;
-  const advice = 'call profiler.step() once a step';
+  const advice = markSteps(acceleratorOf(trace).byNsys);
   const [message, consequence] = marks
     ? ['no ProfilerStep spans: the optimizer or the DataLoader marks the steps', `less exact; ${advice}`]
     : [
@@ -110,14 +144,22 @@ function orphanedGpuWork(trace: Trace): readonly CheckResult[] {
   const { workWithoutLaunch, work } = trace.links;
   if (work.length === 0) return [];
   if (workWithoutLaunch === work.length)
-    return found('warning', 'no-launches', 1, 'no call was recorded that starts GPU work', UNKNOWN_LAUNCHES);
+    return found(
+      'warning',
+      'no-launches',
+      1,
+      'no call was recorded that starts GPU work',
+      `what the GPU waits for is less sure, and gains are unknown; ${launchAdvice(acceleratorOf(trace))}`,
+    );
   const severity = workWithoutLaunch > work.length * 0.05 ? 'warning' : 'note';
   const message = 'GPU work without the call that started it: launched before the window, or not recorded';
   return found(severity, 'gpu-work-without-launch', workWithoutLaunch, message, 'it belongs to no step');
 }
 
-const UNKNOWN_LAUNCHES =
-  'what the GPU waits for is less sure, and gains are unknown; record CPU and CUDA activity, and keep cuda_runtime';
+const launchAdvice = ({ kind, byNsys }: Accelerator): string =>
+  byNsys
+    ? 'record with `nsys profile -t cuda,nvtx,osrt`'
+    : `${recordBoth(kind)}, and keep the calls of the runtime`;
 
 /** CUPTI may drop the first kernels of a session as "out of range", and says so only in its log (pytorch#192021). */
 function droppedGpuWork(trace: Trace): readonly CheckResult[] {

@@ -11,6 +11,7 @@ import {
   text,
   whole,
 } from '../../base/shape.js';
+import { type Accelerator, DEVICE_KINDS } from '../../facts/accelerator.js';
 import type { Precision } from '../../facts/device-rates.js';
 import type { CopyTime } from '../../facts/rank-facts.js';
 import {
@@ -149,6 +150,12 @@ export const lightFactsShape: Shape<TraceFacts> = checked(
     phases: exactly(null),
     light: exactly(true),
     device: nullable(deviceShape),
+    accelerator: object<Accelerator>({
+      kind: oneOf(DEVICE_KINDS),
+      byNsys: flag,
+      kernels: whole(),
+      unread: whole(),
+    }),
     switches: list(text),
     hasGpuWork: flag,
     hasHostEvents: flag,

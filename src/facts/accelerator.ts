@@ -1,0 +1,72 @@
+/** Which kind of device a job computes on. `unknown`: one that is none of the others. `none`: only the CPU, as far as is known. */
+export const DEVICE_KINDS = ['cuda', 'rocm', 'xpu', 'npu', 'mtia', 'hpu', 'mps', 'unknown', 'none'] as const;
+export type DeviceKind = (typeof DEVICE_KINDS)[number];
+
+/** The device of a recording, and how much of it the recording shows. */
+export interface Accelerator {
+  readonly kind: DeviceKind;
+  /** Recorded by Nsight Systems, not by PyTorch's profiler. */
+  readonly byNsys: boolean;
+  /** Kernels in the whole file. */
+  readonly kernels: number;
+  /** Events of the device in a layout that whyslow does not understand, if it understands none of them. */
+  readonly unread: number;
+}
+
+interface DeviceWords {
+  readonly name: string;
+  /** The activity that records it, for `torch.profiler.profile(activities=[…])`. PyTorch calls AMD's GPUs CUDA too. */
+  readonly activity: string | null;
+  /** The vendor's own tool, which shows what torch.profiler does not. */
+  readonly tool: string | null;
+}
+
+const WORDS: Readonly<Record<DeviceKind, DeviceWords>> = {
+  cuda: { name: 'an NVIDIA GPU', activity: 'ProfilerActivity.CUDA', tool: 'Nsight Systems (nsys)' },
+  rocm: { name: 'an AMD GPU', activity: 'ProfilerActivity.CUDA', tool: 'rocprofv3' },
+  xpu: { name: 'an Intel GPU', activity: 'ProfilerActivity.XPU', tool: 'VTune' },
+  npu: {
+    name: 'an Ascend NPU',
+    activity: 'torch_npu.profiler.ProfilerActivity.NPU',
+    tool: 'MindStudio Insight',
+  },
+  mtia: { name: 'an MTIA accelerator', activity: 'ProfilerActivity.MTIA', tool: null },
+  hpu: { name: 'a Gaudi accelerator', activity: 'ProfilerActivity.HPU', tool: 'the Gaudi profiler' },
+  mps: { name: 'an Apple GPU', activity: null, tool: 'Instruments (torch.mps.profiler)' },
+  unknown: { name: 'an accelerator', activity: null, tool: null },
+  // A device that the recording does not show is most likely NVIDIA's.
+  none: { name: 'no device', activity: 'ProfilerActivity.CUDA', tool: 'Nsight Systems (nsys)' },
+};
+
+export const deviceName = (kind: DeviceKind): string => WORDS[kind].name;
+
+/** The tool of the device's vendor. Null: there is none, or it is not known. */
+export const vendorTool = (kind: DeviceKind): string | null => WORDS[kind].tool;
+
+/** What to record so that both the host and the device are in the trace. */
+export function recordBoth(kind: DeviceKind): string {
+  if (kind === 'mps')
+    return 'record with torch.mps.profiler and Instruments: torch.profiler does not record Apple GPUs';
+  return `record with ProfilerActivity.CPU and ${WORDS[kind].activity ?? 'the activity of the accelerator'}`;
+}
+
+/** What settles that nothing of the device can be judged, because its events are not understood. */
+export function insteadOfUnread(kind: DeviceKind): string {
+  const tool = WORDS[kind].tool;
+  return tool === null
+    ? 'look at the device’s time in its vendor’s own tools'
+    : `look at the device’s time in ${tool}`;
+}
+
+/** Code of the problem that a recording of Nsight Systems has no kernels. */
+export const NO_KERNELS = 'no-kernels';
+
+/** How to get kernels into a recording of Nsight Systems. */
+export const RECORD_KERNELS =
+  'record again with `nsys profile -t cuda,nvtx,osrt -o report COMMAND`, and check that the recorded process computes on a GPU';
+
+/** How to mark steps in a recording. */
+export const markSteps = (byNsys: boolean): string =>
+  byNsys
+    ? 'put each step into `with torch.cuda.nvtx.range("step")`'
+    : 'call profiler.step() once per iteration';
