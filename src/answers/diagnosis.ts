@@ -11,11 +11,10 @@ import { decide } from './kit/decide.js';
 import { compileLogAnswer } from './run/compile-log.js';
 import { hangAnswer } from './run/hang.js';
 import { jobPhaseAnswer, jobViewOf } from './run/job-phase.js';
-import { lateRanksRemark } from './run/late-ranks.js';
 import { programRemark, startUpRemark } from './run/recording.js';
+import { lateRanksRemark, unrecordedRanksRemark } from './run/remarks.js';
 import { noAnswer, stepsAnswer } from './run/steps.js';
 import { telemetryAnswer } from './run/telemetry.js';
-import { unrecordedRanksRemark } from './run/unrecorded-ranks.js';
 
 /** The first that answers decides: what was measured, then what was only seen. */
 const MAKERS: readonly Maker<Observed>[] = [

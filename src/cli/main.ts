@@ -2,8 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { describeSystemError, InputError, isSystemError } from '../base/input-error.js';
 import { printable } from '../base/printable.js';
 import { toolInfo } from '../library/vocabulary.js';
-import { type CommandContext, EXIT, say } from './common/context.js';
-import { Output } from './common/output.js';
+import { type CommandContext, EXIT, Output, say } from './common/output.js';
 
 const EXAMPLES = `
 Examples:

@@ -1,5 +1,5 @@
 import { type Ms, ms, type Share, share } from '../base/units.js';
-import { BOTTLENECKS } from '../facts/bottleneck.js';
+import { BOTTLENECKS } from '../facts/causes.js';
 import { TIME_CLASSES, type TimeClass } from '../facts/time-class.js';
 import type { Report, ReportLine, ReportRank, ReportStep } from '../report/report.js';
 import { toolInfo } from '../report/tool-info.js';

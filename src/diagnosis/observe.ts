@@ -4,12 +4,13 @@ import { formatRanks } from '../base/rank-ranges.js';
 import type { StepRange } from '../facts/step-facts.js';
 import type { RankedInput } from '../ingest/ranks.js';
 import type { RunInputs } from '../ingest/read-run.js';
+import { roleOf } from '../logs/phases.js';
 import type { Comparison } from '../run/compare.js';
+import { type OwnPhases, withLatePhases, withSlowGpus } from '../run/lateness/late-ranks.js';
 import { criticalView, lateComputingOf, withPace, withWaiting } from './across-ranks.js';
 import { type RunHealth, runHealth } from './health/run-health.js';
 import { type JobWords, jobWords } from './job-words.js';
 import { type ComparedViews, compareViews } from './ranks/compare-views.js';
-import { withReasons } from './ranks/late-reasons.js';
 import { locateRanks, type RunLocations } from './ranks/locations.js';
 import { activityByRank } from './ranks/rank-activity.js';
 import type { RankView } from './ranks/rank-view.js';
@@ -109,4 +110,20 @@ function ranksWithSteps(
 ): ReadonlySet<number> {
   const [analyzed, used] = [new Set(asked.map((m) => m.rank)), new Set(views.map((v) => v.rank))];
   return new Set(all.map((m) => m.rank).filter((rank) => used.has(rank) || !analyzed.has(rank)));
+}
+
+/** Adds what telemetry says about the GPUs of late ranks, and event logs about their phases. */
+function withReasons({ comparison, from }: ComparedViews, locations: RunLocations): Comparison | null {
+  if (!comparison) return null;
+  const late = withSlowGpus(comparison.late, locations.gpus);
+  return {
+    ...comparison,
+    late: withLatePhases(late, new Map(from.map((view) => [view.rank, ownPhases(view)]))),
+  };
+}
+
+function ownPhases(view: RankView): OwnPhases {
+  const log = view.source === 'log' ? view : view.log;
+  const named = log?.facts.named.filter(({ name }) => roleOf(name) === 'own') ?? [];
+  return new Map(named.map(({ name, ns }) => [name, ns]));
 }

@@ -1,5 +1,5 @@
 import type { Ns } from '../base/units.js';
-import type { Bottleneck } from '../facts/bottleneck.js';
+import type { Bottleneck } from '../facts/causes.js';
 import type { CpuUse, LoaderRecord, ProcessCores } from '../model/manifest.js';
 import type { LateRanks } from '../run/lateness/late-ranks.js';
 import type { GpuState } from '../telemetry/gpu-state.js';

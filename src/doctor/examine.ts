@@ -1,7 +1,20 @@
 import { messageOf } from '../base/input-error.js';
 import type { Probe } from '../machine/probe.js';
 import { type Check, type Outcome, type Status, skip } from './check.js';
-import { CHECKS } from './list.js';
+import { DATA_CHECKS } from './data-checks.js';
+import { ENVIRONMENT_CHECKS } from './environment-checks.js';
+import { GPU_CHECKS } from './gpu-checks.js';
+import { HOST_CHECKS } from './host-checks.js';
+import { TORCH_CHECKS } from './torch-checks.js';
+
+/** All checks, in the order they are shown. */
+const CHECKS: readonly Check[] = [
+  ...GPU_CHECKS,
+  ...TORCH_CHECKS,
+  ...HOST_CHECKS,
+  ...DATA_CHECKS,
+  ...ENVIRONMENT_CHECKS,
+];
 
 /** What `whyslow doctor --json` prints. */
 export interface DoctorReport {

@@ -7,7 +7,7 @@ import type { KindInfo } from '../model/trace-data.js';
 import type { StepTimes } from '../traces/timeline/step-times.js';
 import { type WholeTimeline, wholeTimeline } from '../traces/whole-timeline.js';
 import { type Arranged, nest, pack } from './arrange.js';
-import { type Counter, memoryCounters } from './memory-counters.js';
+import { type Counter, memoryCounters } from './counters.js';
 
 /** What is drawn of one trace. Plain data that moves between threads; slices are rows of the trace. Times in ns of it. */
 export interface TraceDrawing {

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { inFolder } from '../../test/helpers/folder.js';
 import { runByPython } from './driver.js';
-import type { EngineResult } from './engine.js';
-import type { PythonEngineId } from './python-engines.js';
+import type { EngineResult, PythonEngineId } from './engine.js';
 
 /** Stands for Python: a script that reads the job and prints messages. */
 const answered = (engine: PythonEngineId, messages: readonly unknown[], end = 'exit 0') =>

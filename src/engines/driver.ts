@@ -4,9 +4,17 @@ import { describeSystemError, InputError } from '../base/input-error.js';
 import { leaveNothing } from '../base/leave-nothing.js';
 import { quoted } from '../base/shell.js';
 import { formatCount } from '../base/units.js';
-import type { EngineJob, EngineResult, LostFile } from './engine.js';
-import { inPackage, LEAST_NODE, programFiles, TASK_PROGRAM } from './engine.js';
-import { PYTHON_ENGINES, type PythonEngineId } from './python-engines.js';
+import {
+  type EngineJob,
+  type EngineResult,
+  inPackage,
+  LEAST_NODE,
+  type LostFile,
+  PYTHON_ENGINES,
+  type PythonEngineId,
+  programFiles,
+  TASK_PROGRAM,
+} from './engine.js';
 
 /** What python/engines/driver.py prints, one a line. */
 type Message =

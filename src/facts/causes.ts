@@ -1,3 +1,7 @@
+/** What limits the speed of training. `unknown`: the evidence does not decide. */
+export const BOTTLENECKS = ['gpu', 'data', 'comms', 'host', 'compute', 'unknown'] as const;
+export type Bottleneck = (typeof BOTTLENECKS)[number];
+
 /**
  * Short ids of what slows a job down: `verdict.cause` of a report and of triage, unless a finding explains more. Then its id
  * is the cause. Programs rely on them, so none is renamed. Some are ids of findings too.

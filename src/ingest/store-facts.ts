@@ -6,7 +6,7 @@ import { createGzip, gzipSync } from 'node:zlib';
 import { describeSystemError, InputError, OutputError } from '../base/input-error.js';
 import { makeFolders } from '../base/make-folders.js';
 import type { StepRange } from '../facts/step-facts.js';
-import { factsBytes } from '../readers/facts/write-facts.js';
+import { factsBytes } from '../readers/facts/format.js';
 import { visitMembers } from '../sources/open.js';
 import type { Input, TraceInput } from './input.js';
 import { partsOf } from './stored-input.js';

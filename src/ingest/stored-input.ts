@@ -3,7 +3,7 @@ import { InputError } from '../base/input-error.js';
 import type { Position, Problem } from '../base/problem.js';
 import { list, nullable, number, object, oneOf, type Shape, ShapeError, text, whole } from '../base/shape.js';
 import { type StepRange, stepsOption } from '../facts/step-facts.js';
-import type { FactsPart, FactsRecord } from '../readers/common/facts-record.js';
+import type { FactsPart, FactsRecord } from '../readers/common/content.js';
 import { FACTS_FORMAT } from '../readers/facts/format.js';
 import { READERS } from '../readers/registry.js';
 import { LAYOUTS, type NameHints } from '../sources/rank-name.js';

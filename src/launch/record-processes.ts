@@ -4,7 +4,7 @@ import { filesBelow } from '../machine/files.js';
 import { JobSampler, machineFacts } from '../machine/job-sampler.js';
 import { headerLine, processLine, sampleLine } from '../machine/recording-file.js';
 import type { MachineFacts, MachineSample, ProcessFacts, ProcessSample } from '../model/recording.js';
-import { newTelemetryFile } from './telemetry-file.js';
+import { newTelemetryFile } from './run-id.js';
 
 export interface RecordOptions {
   /** The process at the root of the job. */

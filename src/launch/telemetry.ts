@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createWriteStream, existsSync, type WriteStream } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { Environment } from './environment.js';
-import { newTelemetryFile } from './telemetry-file.js';
+import { newTelemetryFile } from './run-id.js';
 
 /** Power, utilization, clocks, violations, memory, errors, PCIe. Older drivers refuse some, so fewer are tried next. */
 const METRICS = ['pucvmet', 'pucvm', 'puc'] as const;

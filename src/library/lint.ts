@@ -1,8 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { describeSystemError, InputError } from '../base/input-error.js';
-import { type LintRule, RULE_NUMBERS } from '../lint/kit/finding.js';
-import type { LintReport } from '../lint/lint-report.js';
+import { type LintReport, type LintRule, RULE_NUMBERS } from '../lint/kit/finding.js';
 import { type LintedFile, lintFile, MAX_BYTES } from '../lint/lint-script.js';
 import { toolInfo } from '../report/tool-info.js';
 

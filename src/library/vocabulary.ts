@@ -5,7 +5,7 @@ export type { Health, HealthProblem } from '../base/check.js';
 export { InputError } from '../base/input-error.js';
 export type { Position, Problem } from '../base/problem.js';
 export type * from '../compare/compare-report.js';
-export { BOTTLENECKS, type Bottleneck } from '../facts/bottleneck.js';
+export { BOTTLENECKS, type Bottleneck } from '../facts/causes.js';
 export { type StepRange, stepsOption } from '../facts/step-facts.js';
 export type { TimeClass } from '../facts/time-class.js';
 export type { ProgressSink, ReadOptions } from '../ingest/pool.js';

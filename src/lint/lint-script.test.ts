@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { checkZeroGrad } from './checks/zero-grad.js';
+import { checkZeroGrad } from './checks/optimizer.js';
 import { lintFile } from './lint-script.js';
 
 it('goes on after a check that throws, and says so', () => {

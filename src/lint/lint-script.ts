@@ -1,11 +1,61 @@
 import { messageOf } from '../base/input-error.js';
-import { isIgnored } from './ignore.js';
+import { checkAttention } from './checks/attention.js';
+import { checkCheckpointing } from './checks/checkpointing.js';
+import { checkCollectives } from './checks/collectives.js';
+import { checkCompiling } from './checks/compiling.js';
+import { checkConvolutions } from './checks/convolutions.js';
+import { checkDebugging } from './checks/debugging.js';
+import { checkDeepSpeed } from './checks/deepspeed.js';
+import { checkDistributed } from './checks/distributed.js';
+import { checkHostPauses, checkHostSync } from './checks/host-sync.js';
+import { checkLightningTrainer } from './checks/lightning-trainer.js';
+import { checkCopies, checkLoaders } from './checks/loader.js';
+import { checkOptimizers, checkZeroGrad } from './checks/optimizer.js';
+import { checkPrecision } from './checks/precision.js';
+import { checkTrainingArguments } from './checks/training-arguments.js';
 import { type Check, type Fault, type LintFinding, RULE_NUMBERS } from './kit/finding.js';
-import { CHECKS } from './list.js';
-import { type NotebookCode, notebookCode } from './notebook.js';
+import type { Source, Span } from './python/nodes.js';
 import { readScript } from './python/read-script.js';
-import type { Source, Span } from './python/source.js';
 import { readTraining } from './training/training.js';
+
+/** Every check. Add yours here. */
+const CHECKS: readonly Check[] = [
+  checkLoaders,
+  checkCopies,
+  checkHostSync,
+  checkHostPauses,
+  checkCollectives,
+  checkDebugging,
+  checkZeroGrad,
+  checkPrecision,
+  checkAttention,
+  checkOptimizers,
+  checkCompiling,
+  checkCheckpointing,
+  checkDistributed,
+  checkConvolutions,
+  checkTrainingArguments,
+  checkLightningTrainer,
+  checkDeepSpeed,
+];
+
+/** `# whyslow: ignore`, `# whyslow: ignore[T4]`, `# whyslow: ignore[T4, host-sync]`. */
+const COMMENT = /#\s*whyslow:\s*ignore(?:\[([^\]]*)\])?/;
+
+/** Whether a comment on the fault's lines, or alone on the line above, turns it off. */
+function isIgnored({ id, at }: Fault, source: Source): boolean {
+  const first = source.lineAt(at.from);
+  const above = source.line(first - 1);
+  const lines = above.trimStart().startsWith('#') ? [above] : [];
+  for (let line = first; line <= source.lineAt(at.to); line++) lines.push(source.line(line));
+  return lines.some((line) => {
+    const found = COMMENT.exec(line);
+    if (!found) return false;
+    if (found[1] === undefined) return true;
+    const names = found[1].split(',').map((name) => name.trim().toLowerCase());
+    return names.includes(id) || names.includes(RULE_NUMBERS[id].toLowerCase());
+  });
+}
 
 /** No script written by people is longer. */
 export const MAX_BYTES = 1 << 20;
@@ -84,4 +134,44 @@ function onePerLine(faults: readonly Fault[], source: Source): Fault[] {
       seen.add(key);
       return isNew;
     });
+}
+
+/** A notebook's code as one script, and where its cells start. */
+interface NotebookCode {
+  readonly text: string;
+  /** For every line of the text, which cell it is from and which line of it, from 1. */
+  readonly places: readonly { readonly cell: number; readonly line: number }[];
+}
+
+/** The code cells of a Jupyter notebook. Null: it is no notebook. */
+function notebookCode(json: string): NotebookCode | null {
+  const cells = cellsOf(json);
+  if (!cells) return null;
+  const lines: string[] = [];
+  const places: { cell: number; line: number }[] = [];
+  cells.forEach((cell, index) => {
+    if (cell.cell_type !== 'code') return;
+    const source = Array.isArray(cell.source) ? cell.source.join('') : String(cell.source ?? '');
+    source.split('\n').forEach((line, i) => {
+      // Magics and shell commands are not Python. They keep their line.
+      lines.push(/^\s*[%!?]/.test(line) ? line.replace(/\S.*/, 'pass') : line);
+      places.push({ cell: index + 1, line: i + 1 });
+    });
+  });
+  return { text: lines.join('\n'), places };
+}
+
+interface Cell {
+  readonly cell_type?: unknown;
+  readonly source?: unknown;
+}
+
+function cellsOf(json: string): readonly Cell[] | null {
+  try {
+    const parsed = JSON.parse(json) as { cells?: unknown } | null;
+    if (!Array.isArray(parsed?.cells)) return null;
+    return parsed.cells.filter((cell): cell is Cell => typeof cell === 'object' && cell !== null);
+  } catch {
+    return null;
+  }
 }

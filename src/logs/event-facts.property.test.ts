@@ -4,7 +4,7 @@ import { cases } from '../../test/helpers/cases.js';
 import { analyze, HEADER } from '../../test/helpers/logs.js';
 import { TIME_CLASSES } from '../facts/time-class.js';
 import type { EventFacts } from './event-facts.js';
-import { unprofiledLog } from './join-step.js';
+import { unprofiledLog } from './log-facts.js';
 
 const stepWithout = (...args: Parameters<typeof unprofiledLog>) => unprofiledLog(...args)?.step ?? null;
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { HEADER, readLog, steps } from '../../test/helpers/logs.js';
 import { analyzeEventLog } from './event-facts.js';
-import { unprofiledLog } from './join-step.js';
 import { keepSteps } from './keep-steps.js';
+import { unprofiledLog } from './log-facts.js';
 
 /** A step takes 10 ms by itself, 15 with a profiler attached, 30 while it records. */
 const alone = (from: number, to: number) => steps(from, to, () => ['training_step 10']);

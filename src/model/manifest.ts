@@ -1,4 +1,4 @@
-import type { GpuIdentity } from './gpu-identity.js';
+import type { GpuIdentity } from './telemetry.js';
 
 /**
  * What capture records about a run in addition to its measurements: `run.json` and `ranks/rank_<r>.json`. The reader checks every

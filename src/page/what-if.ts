@@ -2,8 +2,7 @@ import { type Ns, ns } from '../base/units.js';
 import { WorkSort } from '../facts/time-class.js';
 import { scaleHost, scaleInput, scaleWorks, skipWaits } from '../replay/edits.js';
 import { copyPlan, type Plan } from '../replay/plan.js';
-import type { RecordingCost } from '../replay/replay.js';
-import { replaySteady } from '../replay/steady.js';
+import { type RecordingCost, replaySteady } from '../replay/replay.js';
 
 /** A rank's step, ready to be replayed with changes. The page replays it in the browser with the engine's own code. */
 export interface WhatIfPlan {

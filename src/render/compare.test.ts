@@ -3,7 +3,7 @@ import { drawnRun, steady, work } from '../../test/helpers/compare.js';
 import { compareRuns } from '../compare/compare-runs.js';
 import { markdownCompare } from './markdown/compare.js';
 import { renderCompare } from './terminal/compare.js';
-import { displayWidth } from './terminal/width.js';
+import { displayWidth } from './terminal/text.js';
 
 const EVIL = 'kernel\x1b[2J</details><img src=x> @everyone [a](http://b) `|`';
 

@@ -1,5 +1,4 @@
-import type { LintFinding } from '../lint/kit/finding.js';
-import type { LintReport } from '../lint/lint-report.js';
+import type { LintFinding, LintReport } from '../lint/kit/finding.js';
 import type { RuleInfo } from '../rules/kit/rule.js';
 
 /** The report as SARIF 2.1.0, which tools for code review read. */

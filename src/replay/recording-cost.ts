@@ -3,8 +3,7 @@ import { quantile } from '../base/statistics.js';
 import { type Ns, ns } from '../base/units.js';
 import { WorkSort } from '../facts/time-class.js';
 import { countedSteps, type Plan } from './plan.js';
-import { AS_RECORDED, type RecordingCost, type Replayed, replay } from './replay.js';
-import { replaySteady } from './steady.js';
+import { AS_RECORDED, type RecordingCost, type Replayed, replay, replaySteady } from './replay.js';
 
 /**
  * The part of op-dense host time that is left without the profiler: 0.52 where a launch takes 7 µs under the profiler, less

@@ -7,8 +7,7 @@ import { analyzeTrace } from '../traces/analyze-trace.js';
 import { scaleWorks } from './edits.js';
 import { copyPlan, type Plan } from './plan.js';
 import { busyTime } from './recording-cost.js';
-import { AS_RECORDED, replay } from './replay.js';
-import { replaySteady } from './steady.js';
+import { AS_RECORDED, replay, replaySteady } from './replay.js';
 
 /** A small training loop. Times in ns. */
 interface Machine {

@@ -1,16 +1,36 @@
 import type { Diagnosis } from '../answers/diagnosis.js';
 import { withCause } from '../answers/kit/decide.js';
-import { ns, share, toMs, toUs } from '../base/units.js';
+import { delayWords } from '../answers/kit/late-words.js';
+import { ns, share, toMs, toSeconds, toUs } from '../base/units.js';
 import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
 import { isMeasured } from '../facts/step-time.js';
-import { sharesOfClasses, totals } from '../facts/time-class.js';
+import { sharesOfClasses, sumOfClasses, TIME_CLASSES, totals } from '../facts/time-class.js';
 import { manifestOf, type RankInput, type RunInput } from '../ingest/input.js';
 import type { FoundRun } from '../ingest/read-run.js';
+import { atPace } from '../logs/pace.js';
 import type { RulesResult } from '../rules/run-rules.js';
-import { clocksOf, collectivesOf, coordinatesOf, heatOf, stragglersOf } from './across.js';
-import { iterationReport, jobOf, partsOf, timeOf } from './job-report.js';
-import { criticalPathOf, whatIfOf } from './path-report.js';
-import type { Report, ReportInput, ReportRank, ReportRun, ReportStep } from './report.js';
+import type { Comparison } from '../run/compare.js';
+import { whatIfWithoutLateRanks } from '../run/what-if.js';
+import {
+  clocksOf,
+  collectivesOf,
+  coordinatesOf,
+  heatOf,
+  iterationReport,
+  jobOf,
+  partsOf,
+  stragglersOf,
+  timeOf,
+} from './job-report.js';
+import type {
+  Report,
+  ReportInput,
+  ReportPath,
+  ReportRank,
+  ReportRun,
+  ReportStep,
+  ReportWhatIf,
+} from './report.js';
 import { stepTimes } from './step-times.js';
 import { toolInfo } from './tool-info.js';
 
@@ -135,5 +155,42 @@ export function inputOf(member: RankInput | RunInput, rank: number | null): Repo
     bytes: member.storedBytes,
     events: member.identity.events,
     problems: member.problems,
+  };
+}
+
+/** The critical path and the what-if cases of the report. */
+
+export function criticalPathOf(comparison: Comparison | null): ReportPath | null {
+  if (!comparison?.path || !comparison.table) return null;
+  const { path, table, pace } = comparison;
+  const paced = Math.min(1, pace / table.recorded);
+  const all = sumOfClasses(path.time);
+  if (!(all > 0)) return null;
+  return {
+    by_class: sharesOfClasses(path.time),
+    by_rank: path.ranks.map(({ rank, ns: onPath, time: recorded }) => {
+      const time = atPace(recorded, paced * sumOfClasses(recorded), true);
+      const mostly = TIME_CLASSES.reduce((a, b) => (time[b] > time[a] ? b : a));
+      return { rank, share: share(Math.min(1, onPath / all)), mostly, mostly_ms: toMs(ns(time[mostly])) };
+    }),
+    hops: Math.round(100 * path.hops) / 100,
+  };
+}
+
+/** The run without late ranks. */
+export function whatIfOf(comparison: Comparison | null): ReportWhatIf | null {
+  const answer = comparison && whatIfWithoutLateRanks(comparison);
+  if (!answer) return null;
+  return {
+    actual_s: toSeconds(answer.actual),
+    ideal_s: toSeconds(answer.ideal),
+    slowdown: answer.actual / answer.ideal,
+    m_w: answer.shareOfNamed,
+    m_s: null,
+    cases: answer.cases.map(({ late, saving }) => ({
+      text: late ? `without ${delayWords(late)}` : 'with all transfers hidden behind computing',
+      ranks: late ? [...late.ranks] : [],
+      saving_ms: toMs(saving),
+    })),
   };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BOTTLENECKS } from '../facts/bottleneck.js';
+import { BOTTLENECKS } from '../facts/causes.js';
 import { COSTS, RISKS } from '../remedies/kit/remedy.js';
 import { nameTypes } from './schema-text.js';
 

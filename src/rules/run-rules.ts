@@ -8,10 +8,10 @@ import { betweenSteps } from '../facts/step-time.js';
 import { COSTS, type Cost } from '../remedies/kit/remedy.js';
 import { type Advice, advise, use } from '../remedies/remedies.js';
 import { copyPlan } from '../replay/plan.js';
-import { replaySteady } from '../replay/steady.js';
+import { replaySteady } from '../replay/replay.js';
 import { askRule, counts, NEEDS_TRACE } from './kit/ask.js';
+import { lineEvidence } from './kit/evidence.js';
 import type { Finding } from './kit/finding.js';
-import { lineEvidence } from './kit/host-lines.js';
 import { stepWith } from './kit/price.js';
 import type { Edit, Price, RankFinding, Rule } from './kit/rule.js';
 

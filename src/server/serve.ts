@@ -2,9 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describeSystemError, InputError, messageOf } from '../base/input-error.js';
-import { admit, HEADERS } from './guard.js';
-import type { Shown } from './routes.js';
-import { type Answer, answer, BadRequest } from './routes.js';
+import { type Answer, admit, answer, BadRequest, HEADERS, type Shown } from './routes.js';
 
 export interface Served {
   /** With the token. */

@@ -7,8 +7,8 @@ import { NO_I32 } from '../model/trace-data.js';
 import type { RunClock } from '../run/collectives/clocks.js';
 import { accountParts } from '../traces/timeline/accounting.js';
 import { stepBounds, type WholeTimeline, wholeTimeline } from '../traces/whole-timeline.js';
-import type { Cell } from './column-buffer.js';
 import { HostCalls } from './host-calls.js';
+import type { Cell } from './parquet-table.js';
 
 /** Where rows go. Tables that nobody wants take none. */
 export interface RowSinks {

@@ -1,7 +1,6 @@
 import { largest, mean, median } from '../base/statistics.js';
 import { type Share, share } from '../base/units.js';
-import type { GpuIdentity } from '../model/gpu-identity.js';
-import type { GpuTelemetry, TelemetryField } from '../model/telemetry.js';
+import type { GpuIdentity, GpuTelemetry, TelemetryField } from '../model/telemetry.js';
 
 /** One GPU over a whole log. Plain data that moves between threads. Null: the log does not say. */
 export interface GpuState extends GpuIdentity {

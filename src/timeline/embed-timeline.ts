@@ -1,9 +1,9 @@
 import type { Diagnosis } from '../answers/diagnosis.js';
 import type { BoundedDrawing } from '../drawing/bounded.js';
 import { collectiveTrack, withWaits } from '../drawing/collectives.js';
+import type { Counter } from '../drawing/counters.js';
 import type { EmbeddedRank, EmbeddedTimeline, EmbeddedTrack } from '../drawing/embedded.js';
 import { encodeRow } from '../drawing/encoded-row.js';
-import type { Counter } from '../drawing/memory-counters.js';
 import type { ColumnSlices } from '../drawing/slices.js';
 import type { TimelineTracks } from '../drawing/timeline.js';
 import { classTrack, type Track } from '../drawing/track.js';

@@ -1,10 +1,9 @@
 import type { Diagnosis } from '../answers/diagnosis.js';
 import { namedRanks } from '../base/rank-ranges.js';
 import type { WaitedCollectives } from '../drawing/collectives.js';
+import { type Counter, telemetryCounters } from '../drawing/counters.js';
 import type { DrawnSteps } from '../drawing/draw-trace.js';
-import type { Counter } from '../drawing/memory-counters.js';
 import { type RunClock, runClocks, toRun } from '../drawing/run-clocks.js';
-import { telemetryCounters } from '../drawing/telemetry-counters.js';
 import type { Arrow, PathPiece, RankLine, TimelinePoint, TimelineTracks } from '../drawing/timeline.js';
 import { isTraceInput, manifestOf, type TraceInput } from '../ingest/input.js';
 import type { Comparison } from '../run/compare.js';

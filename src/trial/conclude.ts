@@ -1,7 +1,7 @@
 import { largest, mean, median } from '../base/statistics.js';
 import type { StepComparison } from '../compare/step-times/step-comparison.js';
+import { pasteLines as linesOf, TRIALS } from '../remedies/remedies.js';
 import { compareLosses, type LossComparison, type Losses } from './losses.js';
-import { pasteLines } from './paste.js';
 import type { PlannedFix } from './plan.js';
 import type { RankResult } from './rank-result.js';
 import type { TurnEnd } from './run-turn.js';
@@ -172,4 +172,23 @@ function notesOf(asItIs: readonly RankResult[], session: Session): readonly stri
   for (const path of first?.kept ?? []) notes.push(`the job would have deleted ${path}; it was kept`);
   for (const what of first?.escaped ?? []) notes.push(`not redirected: the job ${what}`);
   return notes;
+}
+
+/** The lines that make these fixes permanent, in the words of the framework whose loop made the steps. */
+export function pasteLines(
+  ids: readonly string[],
+  framework: string,
+  applied: RankResult['applied'],
+): readonly string[] {
+  const tried = TRIALS.filter(({ id }) => ids.includes(id));
+  return linesOf(
+    tried.map(({ id, paste }) => paste(numberUsed(applied[id]))),
+    framework,
+  );
+}
+
+/** Texts of applied fixes end in the new value: `num_workers 0 → 12`. */
+function numberUsed(texts: readonly string[] | undefined): number | 'N' {
+  const used = texts?.map((text) => /→ (\d+)/.exec(text)?.[1]).find((number) => number !== undefined);
+  return used === undefined ? 'N' : Number(used);
 }

@@ -1,7 +1,46 @@
+import { readFile } from 'node:fs/promises';
 import { InputError } from '../base/input-error.js';
 import { isOneEditAway } from '../base/one-edit.js';
+import { printable } from '../base/printable.js';
 import type { SpeedupInterval } from '../compare/step-times/step-comparison.js';
 import { TRIALS, type Triable } from '../remedies/remedies.js';
+
+/** What a trial does to keep the job's files as they are. */
+export const PRECAUTIONS: readonly string[] = [
+  'files that the job writes or saves go to a scratch folder, which is removed; nothing of yours is overwritten or deleted',
+  'trackers are off (wandb, Comet, Neptune, ClearML, SwanLab) or write to the scratch folder (MLflow, TensorBoard)',
+  'seeds are the same in every turn: the job’s own, or 0 where it sets none',
+  'a turn ends after its last measured step: code that follows the training loop does not run',
+];
+
+export const NOT_REDIRECTED =
+  'not redirected: files that compiled libraries write themselves (HDF5, Parquet, databases), programs that the job ' +
+  'starts, uploads and other network requests';
+
+/** Calls in a script that reach past the scratch folder. */
+const REACHES: readonly (readonly [RegExp, string])[] = [
+  [/\bh5py\.File\(|\bzarr\.(?:open|save)/, 'writes HDF5 or Zarr'],
+  [/\.to_parquet\(|\bwrite_table\(|\.to_hdf\(/, 'writes a table'],
+  [/\bsqlite3\.connect\(|\bcreate_engine\(|\.to_sql\(/, 'uses a database'],
+  [/\bsubprocess\.\w+\(|\bos\.(?:system|popen|exec\w+)\(/, 'starts a program'],
+  [/\bpush_to_hub\b(?!\s*=\s*False)|\bupload_(?:file|folder)\(|\bboto3\b|\bstorage\.Client\(/, 'uploads'],
+  [/\brequests\.(?:post|put|patch|delete)\(|\burlopen\(/, 'makes network requests'],
+];
+const MAX_FOUND = 8;
+
+/** Lines of the script, if it is among the words of the command, that a trial cannot keep from acting. */
+export async function reachesOf(command: readonly string[]): Promise<readonly string[]> {
+  const script = command.find((word) => word.endsWith('.py'));
+  const text = script ? await readFile(script, 'utf8').catch(() => '') : '';
+  return text
+    .split('\n')
+    .flatMap((line, i) => {
+      const code = line.replace(/(^|\s)#.*$/, '');
+      const found = REACHES.find(([pattern]) => pattern.test(code));
+      return found ? [printable(`${script}:${i + 1} ${found[1]}: ${code.trim().slice(0, 80)}`)] : [];
+    })
+    .slice(0, MAX_FOUND);
+}
 
 /** The fields of a finding that choose fixes. */
 export interface Foretold {

@@ -4,7 +4,7 @@ import { copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { inFolder } from '../../test/helpers/folder.js';
-import { runTurn, type TurnSettings } from './run-turn.js';
+import { failureIn, runTurn, type TurnSettings } from './run-turn.js';
 
 const settings = (folder: string, script: string, given: Partial<TurnSettings> = {}): TurnSettings => ({
   command: ['sh', '-c', script],
@@ -96,3 +96,18 @@ describe('one turn', () => {
       expect(end.seconds).toBeLessThan(60);
     }));
 });
+
+it.each([
+  ['Traceback (most recent call last):\n  File "a.py", line 1\nValueError: no data\n', 'ValueError: no data'],
+  [
+    '[rank1]: torch.OutOfMemoryError: CUDA out of memory.\n  raise ChildFailedError(\ntorch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n====\n',
+    'torch.OutOfMemoryError: CUDA out of memory.',
+  ],
+  ['step 1\nSegmentation fault\n', 'Segmentation fault'],
+  [
+    'torch._inductor.exc.InductorError: InvalidCxxCompiler: No working C++ compiler found\n\nSet TORCHDYNAMO_VERBOSE=1\n',
+    'torch._inductor.exc.InductorError: InvalidCxxCompiler: No working C++ compiler found',
+  ],
+  ['  10%|█\r  20%|██\rKeyError: 3', 'KeyError: 3'],
+  ['', null],
+])('the reason in %j', (text, reason) => expect(failureIn(text)).toBe(reason));

@@ -224,9 +224,12 @@ describe('a file that cannot be read', () => {
 });
 
 describe('help', () => {
-  it.each([['--help'], ['inspect --help']])('%s has an example', async (args) => {
+  it.each([
+    ['--help', '$ whyslow diagnose'],
+    ['inspect --help', '$ whyslow inspect'],
+  ])('%s has an example', async (args, example) => {
     const { code, stdout } = await whyslow(args.split(' '));
     expect(code).toBe(0);
-    expect(stdout).toContain('$ whyslow inspect');
+    expect(stdout).toContain(example);
   });
 });

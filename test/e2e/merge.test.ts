@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { groupBy } from '../../src/base/group-by.js';
-import { merge } from '../../src/library/merge.js';
+import { merge } from '../../src/library/rewrite.js';
 import { inFolder, root, whyslow } from '../helpers/cli.js';
 import { writeCapture } from '../helpers/simulate/capture-files.js';
 import { simulateRun } from '../helpers/simulate/simulate.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { diagnose } from '../../src/library/diagnose.js';
-import { slim } from '../../src/library/slim.js';
+import { slim } from '../../src/library/rewrite.js';
 import { SOAK } from '../helpers/cases.js';
 import { inFolder, root, whyslow } from '../helpers/cli.js';
 import { type ChromeEvent, faultsOf, readChrome } from '../helpers/strict-chrome.js';

@@ -5,7 +5,7 @@ import type { Unprofiled } from '../../src/diagnosis/ranks/join-log.js';
 import { type RankView, type TraceView, viewTrace } from '../../src/diagnosis/ranks/rank-view.js';
 import { NO_EVIDENCE } from '../../src/diagnosis/run-evidence.js';
 import type { RunFacts } from '../../src/diagnosis/run-facts.js';
-import type { Bottleneck } from '../../src/facts/bottleneck.js';
+import type { Bottleneck } from '../../src/facts/causes.js';
 import type { TimeByClass } from '../../src/facts/time-class.js';
 import { type Advice, advise, use } from '../../src/remedies/remedies.js';
 import { askRule } from '../../src/rules/kit/ask.js';

@@ -1,6 +1,6 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
-import type { PythonEngineId } from '../../src/engines/python-engines.js';
+import type { PythonEngineId } from '../../src/engines/engine.js';
 import { start, until, whyslow } from './cli.js';
 import { job, python } from './python.js';
 

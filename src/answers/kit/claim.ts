@@ -1,6 +1,5 @@
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
-import type { Bottleneck } from '../../facts/bottleneck.js';
-import type { Cause } from '../../facts/causes.js';
+import type { Bottleneck, Cause } from '../../facts/causes.js';
 
 /** An answer in words. `sentenceOf` joins them. */
 export interface Words {
@@ -66,5 +65,14 @@ export interface Verdict extends Words {
   /** A close runner-up. */
   readonly second: Bottleneck | null;
   /** What to do next: when the evidence does not decide, what to capture. */
+  readonly next: readonly string[];
+}
+
+/** What limits a running job, as far as a few seconds from outside show. */
+export interface LiveClaim extends Claim {
+  readonly evidence: readonly string[];
+  /** What to change or look at. */
+  readonly advice: string;
+  /** Commands to run next, ready to paste. */
   readonly next: readonly string[];
 }

@@ -1,7 +1,7 @@
 import { namedRanks } from '../../base/rank-ranges.js';
 import type { ProcessStacks, SplitRanks } from '../../diagnosis/hang/process-stacks.js';
 import type { Doing, ThreadState } from '../../diagnosis/hang/stack-state.js';
-import type { Bottleneck } from '../../facts/bottleneck.js';
+import type { Bottleneck } from '../../facts/causes.js';
 
 const WORDS: Readonly<Record<Doing, (call: string) => string>> = {
   collective: (call) => `waits for other ranks in ${call}`,

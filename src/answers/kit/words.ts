@@ -1,5 +1,8 @@
-import type { Bottleneck } from '../../facts/bottleneck.js';
+import type { Bottleneck } from '../../facts/causes.js';
 import type { Words } from './claim.js';
+
+/** How to get an answer when nothing that was passed has one. */
+export const MEASURE = 'measure it from start to end: whyslow run -- python train.py';
 
 const LABELS: Readonly<Record<Bottleneck, string>> = {
   gpu: 'GPU-bound',

@@ -3,11 +3,10 @@ import { formatWhole } from '../../base/units.js';
 import { advise, use } from '../../remedies/remedies.js';
 import { GPU_BUSY, isStarved, powerLimitOf, type Throttle, throttleOf } from '../../telemetry/busy-gpu.js';
 import type { GpuState } from '../../telemetry/gpu-state.js';
-import type { Activity } from '../../triage/activity/activity.js';
-import { GPU_WAITS } from '../../triage/activity/thresholds.js';
+import { type Activity, GPU_WAITS } from '../../triage/activity/activity.js';
+import type { LiveClaim } from '../kit/claim.js';
 import { heldClock, holderOf } from '../kit/clock-words.js';
 import { hedged, labelOf, words } from '../kit/words.js';
-import type { LiveClaim } from './claim.js';
 import { measured, withTrace } from './next.js';
 import { gpuWords, mainWords, percent } from './words.js';
 

@@ -1,12 +1,16 @@
 import { largest, mean } from '../../base/statistics.js';
 import { formatCount } from '../../base/units.js';
 import { inOneLine, use } from '../../remedies/remedies.js';
-import type { ProcessActivity } from '../../telemetry/processes/process-activity.js';
-import { MOSTLY_WAITS, PEGGED, READS, WAITS_FOR_IO } from '../../telemetry/processes/thresholds.js';
-import type { Activity } from '../../triage/activity/activity.js';
-import { GPU_WAITS } from '../../triage/activity/thresholds.js';
+import {
+  MOSTLY_WAITS,
+  PEGGED,
+  type ProcessActivity,
+  READS,
+  WAITS_FOR_IO,
+} from '../../telemetry/processes/process-activity.js';
+import { type Activity, GPU_WAITS } from '../../triage/activity/activity.js';
+import type { LiveClaim } from '../kit/claim.js';
 import { labelOf, words } from '../kit/words.js';
-import type { LiveClaim } from './claim.js';
 import { measured, withStacks } from './next.js';
 import {
   cpuWords,

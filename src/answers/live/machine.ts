@@ -1,18 +1,17 @@
 import { mean } from '../../base/statistics.js';
 import { formatCount } from '../../base/units.js';
 import { advise, inOneLine, use } from '../../remedies/remedies.js';
-import type { ProcessActivity } from '../../telemetry/processes/process-activity.js';
 import {
   DELAYED,
   MEMORY_STALL,
   PEGGED,
+  type ProcessActivity,
   SWAPS,
   THREADS_PER_CPU,
-} from '../../telemetry/processes/thresholds.js';
-import type { Activity } from '../../triage/activity/activity.js';
-import { COMPILES, GPU_WAITS, QUOTA_USED_UP } from '../../triage/activity/thresholds.js';
+} from '../../telemetry/processes/process-activity.js';
+import { type Activity, COMPILES, GPU_WAITS, QUOTA_USED_UP } from '../../triage/activity/activity.js';
+import type { LiveClaim } from '../kit/claim.js';
 import { words } from '../kit/words.js';
-import type { LiveClaim } from './claim.js';
 import { commandOf, measured, withStacks } from './next.js';
 import { cores, cpuWords, gpuWords, mainWords, percent, rate, sum } from './words.js';
 

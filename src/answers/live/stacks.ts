@@ -3,8 +3,8 @@ import { mean } from '../../base/statistics.js';
 import { inOneLine, use } from '../../remedies/remedies.js';
 import type { Activity } from '../../triage/activity/activity.js';
 import type { ProcessStacks } from '../../triage/stacks/stacks.js';
+import type { LiveClaim } from '../kit/claim.js';
 import { labelOf, words } from '../kit/words.js';
-import type { LiveClaim } from './claim.js';
 import { withFlightRecorder } from './next.js';
 import { percent } from './words.js';
 

@@ -1,11 +1,10 @@
 import { mean } from '../../base/statistics.js';
 import { inOneLine, use } from '../../remedies/remedies.js';
 import { isCrowdedOut } from '../../telemetry/processes/job-activity.js';
-import { MOSTLY_WAITS, PEGGED, READS } from '../../telemetry/processes/thresholds.js';
-import type { Activity } from '../../triage/activity/activity.js';
-import { BACKWARD_WORKS, IDLE } from '../../triage/activity/thresholds.js';
+import { MOSTLY_WAITS, PEGGED, READS } from '../../telemetry/processes/process-activity.js';
+import { type Activity, BACKWARD_WORKS, IDLE } from '../../triage/activity/activity.js';
+import type { LiveClaim } from '../kit/claim.js';
 import { labelOf, unknown, words } from '../kit/words.js';
-import type { LiveClaim } from './claim.js';
 import { measured, withNsys, withStacks, withTrace } from './next.js';
 import {
   cores,

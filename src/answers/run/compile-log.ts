@@ -1,7 +1,6 @@
 import type { Observed } from '../../diagnosis/observe.js';
 import type { Claim } from '../kit/claim.js';
-import { unknown } from '../kit/words.js';
-import { MEASURE } from './next.js';
+import { MEASURE, unknown } from '../kit/words.js';
 
 /** Only the logs of torch.compile. */
 interface Seen {

@@ -4,8 +4,7 @@ import type { Comparison } from '../../run/compare.js';
 import type { Claim } from '../kit/claim.js';
 import { decide } from '../kit/decide.js';
 import { words } from '../kit/words.js';
-import { lateRanksRemark } from './late-ranks.js';
-import { unrecordedRanksRemark } from './unrecorded-ranks.js';
+import { lateRanksRemark, unrecordedRanksRemark } from './remarks.js';
 
 const SIX = { count: 6, of: 8, ranks: [2, 3, 4, 5, 6, 7] };
 const LATE = { ranks: [3], pattern: 'persistent', cause: 'data', cost: 5e6, confidence: 0.9, steps: [] };

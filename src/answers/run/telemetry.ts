@@ -14,8 +14,7 @@ import type { GpuState } from '../../telemetry/gpu-state.js';
 import { LEAST_LIMITED } from '../../telemetry/slow-gpu.js';
 import type { Claim, Words } from '../kit/claim.js';
 import { heldClock } from '../kit/clock-words.js';
-import { labelOf, unknown, words } from '../kit/words.js';
-import { MEASURE } from './next.js';
+import { labelOf, MEASURE, unknown, words } from '../kit/words.js';
 
 /** Only the files next to traces and logs. */
 interface Seen {

@@ -1,8 +1,7 @@
 import type { HealthProblem } from '../../base/check.js';
 import { ns, share } from '../../base/units.js';
 import { LEAST_LEFT } from '../../diagnosis/ranks/correct-step.js';
-import type { RankView } from '../../diagnosis/ranks/rank-view.js';
-import { unseenGpu } from '../../diagnosis/ranks/unseen-gpu.js';
+import { type RankView, unseenGpu } from '../../diagnosis/ranks/rank-view.js';
 import {
   type DeviceKind,
   deviceName,

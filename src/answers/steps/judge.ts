@@ -1,5 +1,5 @@
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
-import type { Bottleneck } from '../../facts/bottleneck.js';
+import type { Bottleneck } from '../../facts/causes.js';
 import type { Doubt } from '../kit/claim.js';
 import { applyDoubts } from './doubts.js';
 import { certaintyOf, judgmentOf, type Shares, type VerdictClass } from './shares.js';

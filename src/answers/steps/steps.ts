@@ -1,7 +1,6 @@
 import type { HealthProblem } from '../../base/check.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
-import type { Bottleneck } from '../../facts/bottleneck.js';
-import type { Cause } from '../../facts/causes.js';
+import type { Bottleneck, Cause } from '../../facts/causes.js';
 import type { Claim } from '../kit/claim.js';
 import { unknown } from '../kit/words.js';
 import { captureNext, healthDoubt } from './doubts.js';

@@ -4,7 +4,7 @@ import { steps } from '../../../test/helpers/draw-trace.js';
 import { found } from '../../base/check.js';
 import { ns } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
-import type { Bottleneck } from '../../facts/bottleneck.js';
+import type { Bottleneck } from '../../facts/causes.js';
 import { type TimeClass, totals } from '../../facts/time-class.js';
 import type { Doubt } from '../kit/claim.js';
 import { sentenceOf } from '../kit/words.js';

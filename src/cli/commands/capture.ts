@@ -17,7 +17,7 @@ import {
 import { asTyped } from '../../launch/out-directory.js';
 import { renderJson } from '../../render/json.js';
 import { ranksOrAll, wholeNumber } from '../common/arguments.js';
-import { type CommandContext, EXIT, say } from '../common/context.js';
+import { type CommandContext, EXIT, say } from '../common/output.js';
 import { StatusLine } from '../common/progress.js';
 
 interface CaptureFlags {

@@ -4,7 +4,7 @@ import { bytes, formatBytes } from '../../base/units.js';
 import type { CompareReport, FirstRunReport } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
 import { jobCount, outFile, percentage } from '../common/arguments.js';
-import { type CommandContext, EXIT, say } from '../common/context.js';
+import { type CommandContext, EXIT, say } from '../common/output.js';
 import { progressOn } from '../common/progress.js';
 
 interface CompareFlags {

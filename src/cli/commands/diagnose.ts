@@ -4,8 +4,8 @@ import { bytes, formatBytes } from '../../base/units.js';
 import type { Bottleneck, Report, StepRange } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
 import { bottleneckList, jobCount, outFile, PATHS, rankList, stepRange } from '../common/arguments.js';
-import { type CommandContext, EXIT, say } from '../common/context.js';
 import { ADDRESS_ALONE, type EngineFlags, engineOptions } from '../common/engines.js';
+import { type CommandContext, EXIT, say } from '../common/output.js';
 import { progressOn } from '../common/progress.js';
 import { expectToRunOnce } from '../common/v8-flags.js';
 

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { describeSystemError, InputError } from '../../base/input-error.js';
 import { renderJson } from '../../render/json.js';
 import { wholeNumber } from '../common/arguments.js';
-import type { CommandContext } from '../common/context.js';
+import type { CommandContext } from '../common/output.js';
 import { StatusLine } from '../common/progress.js';
 
 interface DoctorFlags {

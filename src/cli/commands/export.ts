@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { formatWhole } from '../../base/units.js';
 import { jobCount, PATHS, rankList } from '../common/arguments.js';
-import type { CommandContext } from '../common/context.js';
-import { sayProblems } from '../common/context.js';
+import { type CommandContext, sayProblems } from '../common/output.js';
 import { progressOn } from '../common/progress.js';
 import { preferSmallHeap } from '../common/v8-flags.js';
 

@@ -5,8 +5,8 @@ import { bytes, formatBytes, formatCount } from '../../base/units.js';
 import { type FactsReport, type Share, type StepRange, stepsOption } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
 import { fileShare, jobCount, PATHS, stepRange } from '../common/arguments.js';
-import { type CommandContext, say, sayProblems } from '../common/context.js';
 import { ADDRESS_ALONE, type EngineFlags, engineOptions, factsOnEngine } from '../common/engines.js';
+import { type CommandContext, say, sayProblems } from '../common/output.js';
 import { progressOn } from '../common/progress.js';
 
 interface FactsFlags extends EngineFlags {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { renderJson } from '../../render/json.js';
 import { jobCount, PATHS } from '../common/arguments.js';
-import type { CommandContext } from '../common/context.js';
+import type { CommandContext } from '../common/output.js';
 import { progressOn } from '../common/progress.js';
 
 interface InspectFlags {

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { renderJson } from '../../render/json.js';
-import { type CommandContext, EXIT } from '../common/context.js';
+import { type CommandContext, EXIT } from '../common/output.js';
 
 interface LintFlags {
   readonly json?: boolean;

@@ -3,7 +3,7 @@ import { namedRanks } from '../../base/rank-ranges.js';
 import { bytes, formatBytes, formatCount, formatNumber } from '../../base/units.js';
 import type { StepRange } from '../../library/vocabulary.js';
 import { jobCount, nameList, outFile, PATHS, rankList, stepRange } from '../common/arguments.js';
-import { type CommandContext, say, sayProblems } from '../common/context.js';
+import { type CommandContext, say, sayProblems } from '../common/output.js';
 import { progressOn } from '../common/progress.js';
 
 interface MergeFlags {
@@ -38,7 +38,7 @@ export function registerMerge(program: Command, context: CommandContext): void {
     .option('--force', 'replace the file if it exists')
     .addHelpText('after', EXAMPLES)
     .action(async (paths: string[], { steps, drop = [], force = false, ...options }: MergeFlags) => {
-      const { merge } = await import('../../library/merge.js');
+      const { merge } = await import('../../library/rewrite.js');
       const progress = progressOn(context);
       const done = await merge(paths, { ...options, steps: steps ?? null, drop, force, progress }).finally(
         () => progress.end(),

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Command } from 'commander';
 import type { StepRange } from '../../library/vocabulary.js';
 import { jobCount, PATHS, rankList, stepRange, wholeNumber } from '../common/arguments.js';
-import { type CommandContext, say } from '../common/context.js';
+import { type CommandContext, say } from '../common/output.js';
 import { progressOn } from '../common/progress.js';
 import { showInBrowser } from '../common/show-in-browser.js';
 

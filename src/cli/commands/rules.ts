@@ -3,7 +3,7 @@ import { InputError } from '../../base/input-error.js';
 import { isOneEditAway } from '../../base/one-edit.js';
 import type { RuleInfo } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
-import type { CommandContext } from '../common/context.js';
+import type { CommandContext } from '../common/output.js';
 
 interface RulesOptions {
   readonly json?: boolean;

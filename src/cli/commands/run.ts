@@ -23,8 +23,8 @@ import type { ReportRun } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
 import type { LivePage } from '../../server/live-page.js';
 import { duration, percentage, ranksOrAll, wholeNumber } from '../common/arguments.js';
-import { type CommandContext, say } from '../common/context.js';
 import { type Joined, joinNodes } from '../common/nodes.js';
+import { type CommandContext, say } from '../common/output.js';
 import { showInBrowser } from '../common/show-in-browser.js';
 import { diagnosed, forTerminal } from './diagnose.js';
 

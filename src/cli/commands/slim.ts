@@ -2,8 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { bytes, formatBytes, formatNumber } from '../../base/units.js';
 import type { StepRange } from '../../library/vocabulary.js';
 import { nameList, outFile, stepRange } from '../common/arguments.js';
-import type { CommandContext } from '../common/context.js';
-import { sayProblems } from '../common/context.js';
+import { type CommandContext, sayProblems } from '../common/output.js';
 import { progressOn } from '../common/progress.js';
 
 interface SlimFlags {
@@ -35,7 +34,7 @@ export function registerSlim(program: Command, context: CommandContext): void {
     .option('--force', 'replace the file if it exists')
     .addHelpText('after', EXAMPLES)
     .action(async (trace: string, { out, steps, drop = [], max, force = false }: SlimFlags) => {
-      const { slim } = await import('../../library/slim.js');
+      const { slim } = await import('../../library/rewrite.js');
       const progress = progressOn(context);
       progress.start(1, 0);
       const done = await slim(trace, {

@@ -3,8 +3,7 @@ import type { QueryRows } from '../../library/sql.js';
 import type { Problem } from '../../library/vocabulary.js';
 import { ROW_FORMATS, type RowFormatName, rowFormat } from '../../render/terminal/rows.js';
 import { jobCount, rankList } from '../common/arguments.js';
-import type { CommandContext } from '../common/context.js';
-import { sayProblems } from '../common/context.js';
+import { type CommandContext, sayProblems } from '../common/output.js';
 import { progressOn } from '../common/progress.js';
 import { preferSmallHeap } from '../common/v8-flags.js';
 

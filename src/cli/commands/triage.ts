@@ -4,7 +4,7 @@ import { describeSystemError, InputError } from '../../base/input-error.js';
 import type { WatchedJob } from '../../machine/watch-job.js';
 import { renderJson } from '../../render/json.js';
 import { outFile, wholeNumber } from '../common/arguments.js';
-import { type CommandContext, EXIT } from '../common/context.js';
+import { type CommandContext, EXIT } from '../common/output.js';
 import { StatusLine } from '../common/progress.js';
 
 interface TriageFlags {
@@ -62,8 +62,8 @@ async function watch(options: TriageFlags, context: CommandContext): Promise<Wat
     throw new InputError('triage reads /proc and needs Linux. --replay judges samples from another machine');
   const [{ watchJob }, { liveLine }, { trainersIn }] = await Promise.all([
     import('../../machine/watch-job.js'),
-    import('../../answers/live/live-line.js'),
-    import('../../triage/stacks/trainers.js'),
+    import('../../answers/live-job.js'),
+    import('../../triage/stacks/stacks.js'),
   ]);
   const status = new StatusLine(context.stderr);
   let isStopped = false;

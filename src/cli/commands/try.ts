@@ -12,12 +12,11 @@ import { toolInfo } from '../../library/vocabulary.js';
 import { TRIALS } from '../../remedies/remedies.js';
 import { renderJson } from '../../render/json.js';
 import { appendPairs, historyFile, pairsOf, readPairs, trackRecord } from '../../trial/history.js';
-import type { Foretold, PlannedFix } from '../../trial/plan.js';
-import { NOT_REDIRECTED, PRECAUTIONS, reachesOf } from '../../trial/precautions.js';
+import { type Foretold, NOT_REDIRECTED, type PlannedFix, PRECAUTIONS, reachesOf } from '../../trial/plan.js';
 import type { TurnEnd, TurnSettings } from '../../trial/run-turn.js';
 import type { TryReport } from '../../trial/trials.js';
 import { duration, nameList, wholeNumber } from '../common/arguments.js';
-import { type CommandContext, EXIT, say } from '../common/context.js';
+import { type CommandContext, EXIT, say } from '../common/output.js';
 import { StatusLine } from '../common/progress.js';
 
 interface TryFlags {

@@ -5,8 +5,14 @@ import { Option } from 'commander';
 import { describeSystemError, InputError } from '../../base/input-error.js';
 import { leaveNothing } from '../../base/leave-nothing.js';
 import { makeFolders } from '../../base/make-folders.js';
-import type { EngineJob, EngineProgress, EngineResult } from '../../engines/engine.js';
-import { isPythonEngine, PYTHON_ENGINES, type PythonEngineId } from '../../engines/python-engines.js';
+import {
+  type EngineJob,
+  type EngineProgress,
+  type EngineResult,
+  isPythonEngine,
+  PYTHON_ENGINES,
+  type PythonEngineId,
+} from '../../engines/engine.js';
 import { type StepRange, stepsOption } from '../../library/vocabulary.js';
 
 /** `--on` and what goes with it. */

@@ -8,7 +8,7 @@ import type { ChildEnd } from '../../launch/child.js';
 import { awaitNodes, factsFolder, factsOfTraces, leaveNote, tracesOf } from '../../launch/nodes.js';
 import { asTyped } from '../../launch/out-directory.js';
 import { type Place, placeOf } from '../../launch/place.js';
-import { type CommandContext, say } from './context.js';
+import { type CommandContext, say } from './output.js';
 import { progressOn, StatusLine } from './progress.js';
 
 export interface Joined {

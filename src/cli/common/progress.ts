@@ -1,8 +1,7 @@
 import { printable } from '../../base/printable.js';
 import { bytes, formatBytes, formatDuration, seconds } from '../../base/units.js';
 import type { ProgressSink } from '../../library/vocabulary.js';
-import { type CommandContext, say } from './context.js';
-import type { Output } from './output.js';
+import { type CommandContext, type Output, say } from './output.js';
 
 const SHOW_AFTER_MS = 500;
 const EVERY_MS = 100;

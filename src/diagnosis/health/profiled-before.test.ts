@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RunInput } from '../../ingest/input.js';
 import type { RankedInput } from '../../ingest/ranks.js';
 import type { RecordedWindow } from '../../model/manifest.js';
-import { profiledBefore } from './profiled-before.js';
+import { profiledBefore } from './run-health.js';
 
 const trace = (wasAttached: boolean | null, hasEarlierWindow = false, gpuWork = 5): RankedInput =>
   ({

@@ -1,15 +1,112 @@
-import { type CheckResult, found, type Health, type HealthProblem } from '../../base/check.js';
+import {
+  type CheckResult,
+  found,
+  type Grade,
+  type Health,
+  type HealthProblem,
+  inputProblem,
+  type Severity,
+} from '../../base/check.js';
 import type { Problem } from '../../base/problem.js';
-import { formatCount, formatNumber } from '../../base/units.js';
+import { formatCount, formatNumber, formatWholePercent, share } from '../../base/units.js';
 import { traceSummaryOf } from '../../ingest/input.js';
 import type { RankedInput } from '../../ingest/ranks.js';
 import type { RunInputs } from '../../ingest/read-run.js';
+import type { RankManifest } from '../../model/manifest.js';
 import type { Comparison } from '../../run/compare.js';
-import { meshProblems, type RunLocations, runFileProblems } from '../ranks/locations.js';
+import { manifestsOf, meshProblems, type RunLocations, runFileProblems } from '../ranks/locations.js';
 import type { RankView } from '../ranks/rank-view.js';
-import { summarizeHealth } from './health.js';
-import { profiledBefore } from './profiled-before.js';
-import type { RankWindow } from './run-checks.js';
+import { missingRanks, type RankWindow, type SeenRanks, startSkew } from './run-checks.js';
+
+interface RankNotes {
+  readonly rank: number;
+  readonly problems: readonly CheckResult[];
+}
+
+/** What earlier profiler windows did to the processes that the files come from. */
+export function profiledBefore(
+  inputs: Pick<RunInputs, 'beside'>,
+  members: readonly RankedInput[],
+): readonly RankNotes[] {
+  const manifests = manifestsOf(inputs).map((m) => m.manifest);
+  const ranks = new Map(manifests.flatMap((m) => (m.of === 'rank' && m.rank !== null ? [[m.rank, m]] : [])));
+  const inTraces = members.map((m) => ({
+    rank: m.rank,
+    problems: wasAttached(m, ranks.get(m.rank) ?? null) ? STAYS_ATTACHED : [],
+  }));
+  const measured = [...ranks.values()].map((m) => ({ rank: m.rank ?? 0, problems: isSlower(m) }));
+  return [...inTraces, ...measured];
+}
+
+const STAYS_ATTACHED = found(
+  'note',
+  'profiled-before',
+  1,
+  'this process had been profiled before, and the profiler stayed attached to the GPU',
+  'between windows the job runs slower than the step given here, up to 1.7 times if its host is the limit; ' +
+    'TEARDOWN_CUPTI=1 in its environment prevents that from CUDA 12.6 on',
+);
+
+function wasAttached(input: RankedInput, manifest: RankManifest | null): boolean {
+  const summary = traceSummaryOf(input);
+  if (!summary || summary.gpuWork === 0) return false;
+  const first = summary.steps[0]?.index ?? Number.POSITIVE_INFINITY;
+  const earlier = (manifest?.windows ?? []).filter((w) => w.firstStep < first);
+  // Capture knows. Otherwise the trace or the other files tell.
+  if (earlier.length > 0) return earlier.at(-1)!.detached === false;
+  return summary.process.wasAttached ?? input.hasEarlierWindow;
+}
+
+function isSlower({ windows }: RankManifest): readonly CheckResult[] {
+  const slower = windows.findLast((w) => w.slower !== null)?.slower ?? null;
+  if (!slower) return [];
+  const [low, high] = [slower.low, slower.high].map((change) => formatWholePercent(share(change)));
+  return found(
+    'warning',
+    'slower-since-window',
+    1,
+    `steps take ${low} to ${high} longer since this rank recorded a profiler window`,
+    'steps measured after it are slower than the job by itself; those before it count where there are any',
+  );
+}
+
+const WEIGHT: Readonly<Record<Severity, number>> = { note: 0, warning: 1, severe: 2 };
+const GRADES: readonly Grade[] = ['good', 'usable', 'poor'];
+
+/** Joins what was found on each rank: the same problem on several ranks is one entry. */
+export function summarizeHealth(
+  perRank: readonly { readonly rank: number; readonly problems: readonly CheckResult[] }[],
+  runProblems: readonly Problem[],
+  windows: readonly RankWindow[],
+  seen: SeenRanks,
+): Health {
+  const byCode = new Map<string, Joined>();
+  for (const { rank, problems } of perRank) for (const p of problems) join(byCode, p, rank);
+  const problems: HealthProblem[] = [
+    ...[...byCode.values()].map(({ ranks, ...p }) => ({ ...p, ranks: [...ranks] })),
+    ...runProblems.map((p) => ({ ...inputProblem(p), ranks: [] })),
+    ...startSkew(windows),
+    ...missingRanks(seen),
+  ].sort((a, b) => WEIGHT[b.severity] - WEIGHT[a.severity]);
+  return { grade: GRADES[problems[0] ? WEIGHT[problems[0].severity] : 0]!, problems };
+}
+
+interface Joined extends Problem {
+  count: number;
+  severity: Severity;
+  readonly ranks: Set<number>;
+}
+
+function join(byCode: Map<string, Joined>, problem: CheckResult, rank: number): void {
+  const known = byCode.get(problem.code);
+  if (!known) {
+    byCode.set(problem.code, { ...problem, ranks: new Set([rank]) });
+    return;
+  }
+  known.count += problem.count;
+  if (WEIGHT[problem.severity] > WEIGHT[known.severity]) known.severity = problem.severity;
+  known.ranks.add(rank);
+}
 
 export interface RunHealth {
   /** What is worst about the input, if it is severe. Problems that only the comparison or the rules find do not count. */

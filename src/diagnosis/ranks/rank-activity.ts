@@ -2,9 +2,8 @@ import { groupBy } from '../../base/group-by.js';
 import type { RunInputs } from '../../ingest/read-run.js';
 import type { CpuUse, LoaderRecord, ProcessCores, RankManifest } from '../../model/manifest.js';
 import { hostKey } from '../../run/placement/place-gpus.js';
-import type { JobActivity } from '../../telemetry/processes/job-activity.js';
+import { type JobActivity, type WorkerUse, workerUse } from '../../telemetry/processes/job-activity.js';
 import type { ProcessActivity } from '../../telemetry/processes/process-activity.js';
-import { type WorkerUse, workerUse } from '../../telemetry/processes/worker-use.js';
 
 /** What samples of /proc say of a rank. */
 export interface RankActivity {

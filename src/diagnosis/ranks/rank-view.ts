@@ -8,6 +8,7 @@ import { type StepTime, stepTime } from '../../facts/step-time.js';
 import type { TimeByClass } from '../../facts/time-class.js';
 import type { LogFacts } from '../../logs/log-facts.js';
 import { withInput } from '../../logs/sampled-input.js';
+import { startsGpuWork } from '../../model/gpu-links.js';
 import type { Baseline } from '../../replay/recording-cost.js';
 import type { TraceFacts } from '../../traces/trace-facts.js';
 import {
@@ -150,4 +151,20 @@ export function viewTrace(
     inputLine: seesInput(facts) ? null : (log?.inputLine ?? null),
     log,
   };
+}
+
+/**
+ * How sure it is that a device worked and the recording does not show it: its activity was off, or all its records were lost.
+ * `unread`: its events are there, in a layout that whyslow does not understand. `launched`: calls that start GPU work were
+ * recorded. `listed`: the profiler lists a GPU, so the job may use it; it lists those of the machine whether it records them or
+ * not. Null: the job has none, or its work was recorded.
+ */
+export function unseenGpu(view: RankView): 'launched' | 'listed' | 'unread' | null {
+  if (view.source === 'log' || view.divided.by === 'log' || view.facts.hasGpuWork) return null;
+  const { detail, device, accelerator } = view.facts;
+  if (accelerator.unread > 0) return 'unread';
+  if (detail?.operators.some(({ name }) => startsGpuWork(name))) return 'launched';
+  // Capture knows whether the job uses a GPU.
+  if (view.log?.facts.phases.allHost) return null;
+  return device === null ? null : 'listed';
 }

@@ -1,4 +1,4 @@
-import type { Span } from '../python/source.js';
+import type { Span } from '../python/nodes.js';
 import type { Training } from '../training/training.js';
 
 /** Rules of the knowledge base that scripts can break, by name, with their numbers. A test compares them with src/rules. */
@@ -61,4 +61,22 @@ export interface LintFinding {
   readonly fix: string;
   /** The line itself. */
   readonly source: string;
+}
+
+/** What `whyslow lint --json` prints. */
+export interface LintReport {
+  readonly schema: 'whyslow/lint/1';
+  readonly findings: readonly LintFinding[];
+  readonly files: readonly LintedFileInfo[];
+  readonly tool: { readonly name: string; readonly version: string };
+}
+
+interface LintedFileInfo {
+  readonly path: string;
+  /** How many were found. */
+  readonly findings: number;
+  /** Findings that comments turned off. */
+  readonly ignored: number;
+  /** What kept lint from reading all of it, one sentence each. */
+  readonly problems: readonly string[];
 }

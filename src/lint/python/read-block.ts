@@ -1,7 +1,6 @@
 import type { SyntaxNode } from '@lezer/common';
-import { argumentsOf, childrenOf } from './nodes.js';
+import { argumentsOf, childrenOf, type Span } from './nodes.js';
 import type { Block, FunctionBlock } from './script.js';
-import type { Span } from './source.js';
 
 interface Reading {
   readonly text: string;

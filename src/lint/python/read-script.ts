@@ -1,11 +1,16 @@
 import type { SyntaxNode, Tree } from '@lezer/common';
 import { parser } from '@lezer/python';
-import { argumentsOf, childrenOf, isMark, unwrapped } from './nodes.js';
+import { argumentsOf, childrenOf, isMark, Source, type Span, unwrapped } from './nodes.js';
 import { readBlock } from './read-block.js';
-import { readImports } from './read-imports.js';
-import type { Assignment, Block, Call, DictionaryLiteral, FunctionBlock, Script } from './script.js';
-import { isFunction } from './script.js';
-import { Source, type Span } from './source.js';
+import {
+  type Assignment,
+  type Block,
+  type Call,
+  type DictionaryLiteral,
+  type FunctionBlock,
+  isFunction,
+  type Script,
+} from './script.js';
 
 /** Deeper than people write. */
 const MAX_DEPTH = 1000;
@@ -180,4 +185,32 @@ function namesIn(target: SyntaxNode, text: string): string[] {
         : [],
     );
   return [];
+}
+
+/** `import a.b as c`, `from a.b import c as d, e`. Relative imports keep their dots: `.engine.train`. */
+function readImports(statement: SyntaxNode, text: string, imports: Map<string, string>): void {
+  const words = childrenOf(statement).map((child) => text.slice(child.from, child.to));
+  const first = words.indexOf('import');
+  const isFrom = words[0] === 'from';
+  const module = isFrom ? words.slice(1, first).join('') : '';
+  let name = '';
+  let alias = '';
+  const add = () => {
+    if (isFrom && name && name !== '*') imports.set(alias || name, `${module}.${name}`);
+    // `import a.b` binds `a`.
+    else if (!isFrom && name) imports.set(alias || name.split('.')[0]!, alias ? name : name.split('.')[0]!);
+    name = '';
+    alias = '';
+  };
+  let afterAs = false;
+  for (const word of words.slice(first + 1)) {
+    if (word === ',') add();
+    else if (word === 'as') afterAs = true;
+    else if (word === '(' || word === ')') continue;
+    else if (afterAs) {
+      alias = word;
+      afterAs = false;
+    } else name += word;
+  }
+  add();
 }

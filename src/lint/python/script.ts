@@ -1,6 +1,5 @@
 import type { SyntaxNode } from '@lezer/common';
-import type { Arguments } from './nodes.js';
-import type { Source, Span } from './source.js';
+import type { Arguments, Source, Span } from './nodes.js';
 
 /**
  * What lint knows of a Python file: flat lists, each entry with the block it stands in. No part of it is executed, and names

@@ -1,3 +1,4 @@
+import type { ColumnStore } from '../../base/shape.js';
 import type { CompileLog } from '../../model/compile-log.js';
 import type { EventLog } from '../../model/event-log.js';
 import type { FlightDump } from '../../model/flight-dump.js';
@@ -8,7 +9,6 @@ import type { TraceData } from '../../model/trace-data.js';
 import type { GpuSeries } from '../../telemetry/gpu-series.js';
 import type { GpuState } from '../../telemetry/gpu-state.js';
 import type { JobActivity } from '../../telemetry/processes/job-activity.js';
-import type { FactsRecord } from './facts-record.js';
 
 /** What is in a file, whatever its format. Traces and logs belong to a rank. */
 export type Content =
@@ -32,4 +32,16 @@ export interface Evidence {
   readonly compileLog?: CompileLog;
   readonly flightDump?: FlightDump;
   readonly stacks?: readonly StackProfile[];
+}
+
+/** A facts file, unpacked but not yet understood: its shape is in `traces/stored/`. */
+export interface FactsRecord {
+  /** What comparing ranks needs. */
+  readonly core: FactsPart;
+  /** What pricing needs besides. Null: not in the file, or not asked for. */
+  readonly detail: FactsPart | null;
+}
+
+export interface FactsPart extends ColumnStore {
+  readonly data: unknown;
 }

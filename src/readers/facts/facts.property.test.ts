@@ -4,7 +4,7 @@ import { readCut } from '../../../test/helpers/readers.js';
 import type { NumericArray } from '../../base/columns.js';
 import { encodeColumn } from './columns.js';
 import { factsReader } from './descriptor.js';
-import { factsBytes } from './write-facts.js';
+import { factsBytes } from './format.js';
 
 const column = fc.oneof(
   fc.uint8Array(),

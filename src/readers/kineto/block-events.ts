@@ -1,6 +1,5 @@
 import { OFFSET_EVERY, type TraceData } from '../../model/trace-data.js';
-import { parseEvent } from '../common/json-event.js';
-import type { JsonObject } from '../common/json-object.js';
+import { type JsonObject, parseEvent } from '../common/json-object.js';
 import { NEED_MORE, nestedEnd, SENTINEL, SENTINELS } from './json-text.js';
 import { PlainScanner } from './plain-scanner.js';
 import { brokenEventExtent, repairEvent } from './repair.js';

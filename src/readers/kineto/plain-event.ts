@@ -1,5 +1,4 @@
-import { sameBytes } from '../common/same-bytes.js';
-import { latin1 } from '../common/text.js';
+import { latin1, sameBytes } from '../common/text.js';
 import { COUNTER } from '../common/trace-rows/counters.js';
 import { EventRow } from '../common/trace-rows/event-row.js';
 import { argumentCodes, EVENT_KEYS, NO_ID, OPS, WIDE_FIELDS } from '../common/trace-rows/schema.js';

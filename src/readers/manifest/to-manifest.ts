@@ -1,5 +1,4 @@
 import type { ProblemLog } from '../../base/problem.js';
-import { type GpuIdentity, pciKey, pciKeyOf, uuidKey } from '../../model/gpu-identity.js';
 import type {
   ClockAnchor,
   CpuUse,
@@ -12,6 +11,7 @@ import type {
   RunManifest,
   StackSamples,
 } from '../../model/manifest.js';
+import { type GpuIdentity, pciKey, pciKeyOf, uuidKey } from '../../model/telemetry.js';
 import { Fields, MAX_ENTRIES } from '../common/fields.js';
 import type { JsonObject } from '../common/json-object.js';
 

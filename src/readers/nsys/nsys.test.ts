@@ -7,9 +7,8 @@ import { Trace } from '../../model/trace.js';
 import { acceleratorOf } from '../../traces/accelerator.js';
 import { analyzeTrace } from '../../traces/analyze-trace.js';
 import { checkTrace } from '../../traces/checks/trace-checks.js';
-import { nsysReader } from './descriptor.js';
+import { nsysReader, readExport } from './descriptor.js';
 import { copyName, plainName } from './names.js';
-import { readExport } from './read-export.js';
 import { columnsOf } from './sqlite-schema.js';
 
 const bytes = readFileSync(new URL('../../../test/fixtures/nsys/loop.sqlite', import.meta.url));

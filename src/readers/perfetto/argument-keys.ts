@@ -1,4 +1,4 @@
-import { sameBytes } from '../common/same-bytes.js';
+import { sameBytes } from '../common/text.js';
 import { argumentCodes } from '../common/trace-rows/schema.js';
 
 /** What to do with an argument, in addition to the codes of `argumentCodes`. */

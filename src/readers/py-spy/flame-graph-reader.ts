@@ -1,7 +1,6 @@
 import type { StreamReader } from '../common/reader.js';
 import { WholeFile } from '../common/whole-file.js';
-import { newPySpyFaults } from './faults.js';
-import type { StacksRead } from './stack-book.js';
+import { newPySpyFaults, type StacksRead } from './stack-book.js';
 import { RawReader } from './text-reader.js';
 
 /** A picture of an SVG's head, and the namespace of the library that draws it for py-spy. */

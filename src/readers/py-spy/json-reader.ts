@@ -2,8 +2,7 @@ import type { StackFrame, StackProfile } from '../../model/stack-profile.js';
 import { asObject, type JsonObject, parseJson } from '../common/json-object.js';
 import type { StreamReader } from '../common/reader.js';
 import { WholeFile } from '../common/whole-file.js';
-import { newPySpyFaults, type PySpyFaults } from './faults.js';
-import { StackBook, type StacksRead } from './stack-book.js';
+import { newPySpyFaults, type PySpyFaults, StackBook, type StacksRead } from './stack-book.js';
 
 export const looksLikeJsonDump = (head: string): boolean =>
   /^\s*\[\s*\{/.test(head) && /"owns_gil"\s*:/.test(head) && /"os_thread_id"\s*:/.test(head);

@@ -1,8 +1,7 @@
 import type { StackFrame, StackProfile } from '../../model/stack-profile.js';
 import { LineSplitter, type PieceEnd, type PieceSink } from '../common/line-splitter.js';
 import type { StreamReader } from '../common/reader.js';
-import { newPySpyFaults } from './faults.js';
-import { StackBook, type StacksRead } from './stack-book.js';
+import { newPySpyFaults, StackBook, type StacksRead } from './stack-book.js';
 
 /** `Process 9293: python train.py`, `Thread 9293 (active+gil): "MainThread"`, `    step (train.py:12)`. */
 const PROCESS = /^Process (\d{1,10}): (.*)$/;

@@ -3,8 +3,7 @@ import { LineSplitter, type PieceEnd, type PieceSink } from '../common/line-spli
 import type { ReaderDescriptor, ReadModel, StreamReader } from '../common/reader.js';
 import { headText } from '../common/text.js';
 import { CompileEvents } from './compile-events.js';
-import { newTorchLogFaults } from './faults.js';
-import { parseLogLine } from './log-line.js';
+import { newTorchLogFaults, parseLogLine } from './log-line.js';
 
 interface TorchLogRead extends ReadModel {
   readonly log: CompileLog;

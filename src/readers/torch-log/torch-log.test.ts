@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readCut } from '../../../test/helpers/readers.js';
 import type { CompileLog } from '../../model/compile-log.js';
+import { parseGuard } from './compile-events.js';
 import { torchLogReader } from './descriptor.js';
-import { parseGuard } from './guard-text.js';
 
 const fixture = (name: string) =>
   readFileSync(new URL(`../../../test/fixtures/torch-logs/${name}.txt`, import.meta.url));

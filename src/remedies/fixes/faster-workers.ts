@@ -1,6 +1,6 @@
 import { formatCount } from '../../base/units.js';
 import { remedy, type Spelled } from '../kit/remedy.js';
-import { SPLIT_LINES, splitFirst, type Unsplit } from './loader-workers.js';
+import { SPLIT_LINES, splitFirst, type Unsplit } from './loader.js';
 
 /** What holds the workers up. `timer`: they sleep on a timer. `handover`: the training thread unpacks their batches. */
 export type WorkerLimit = 'unknown' | 'cpu' | 'io' | 'timer' | 'handover';

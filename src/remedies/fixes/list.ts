@@ -1,4 +1,3 @@
-import { fusedAttention, keepActivations, sparseEmbeddings } from './attention.js';
 import {
   bucketedGradients,
   ddpBucketSize,
@@ -10,25 +9,22 @@ import {
   pipelineSchedule,
   shardedUnits,
 } from './collectives.js';
-import { compile, compileGraphs, compileOnce, wholeGraph } from './compile.js';
-import { channelsLast, cudnnBenchmark, cudnnBenchmarkOff } from './convolutions.js';
+import { compile, compileGraphs, compileOnce, fewShapes, stableGuards, wholeGraph } from './compile.js';
 import { fasterWorkers, stagedData } from './faster-workers.js';
-import {
-  expandableSegments,
-  findPause,
-  gcFrozen,
-  keepCache,
-  lessHostMemory,
-  memorySnapshot,
-} from './garbage.js';
 import {
   anomalyOff,
   asyncLaunches,
+  expandableSegments,
+  findPause,
   fixedSizes,
+  gcFrozen,
+  keepCache,
   lateReads,
+  lessHostMemory,
   lightProfiler,
+  memorySnapshot,
   profileOnce,
-} from './host-reads.js';
+} from './host.js';
 import {
   backgroundCheckpoint,
   fasterGeneration,
@@ -37,11 +33,21 @@ import {
   fewerLogs,
   moreEnvironments,
 } from './job-phases.js';
-import { loaderPersistent, loaderPrefetch } from './loader-queue.js';
-import { checkWorkers, loaderWorkers } from './loader-workers.js';
+import {
+  bf16Autocast,
+  channelsLast,
+  cudnnBenchmark,
+  cudnnBenchmarkOff,
+  fusedAttention,
+  keepActivations,
+  noScaler,
+  paddedSizes,
+  singlePrecision,
+  sparseEmbeddings,
+  tf32,
+} from './kernels.js';
+import { checkWorkers, loaderPersistent, loaderPrefetch, loaderWorkers, pinnedCopies } from './loader.js';
 import { dropGradients, fusedOptimizer, largerMicroBatch } from './optimizer.js';
-import { pinnedCopies } from './pinned-copies.js';
-import { bf16Autocast, noScaler, paddedSizes, singlePrecision, tf32 } from './precision.js';
 import {
   askNetwork,
   balanceRanks,
@@ -52,7 +58,6 @@ import {
   unthrottle,
 } from './ranks.js';
 import { lookFromOutside, nsight, recordTrace, stepBreakdown, watchRun } from './recordings.js';
-import { fewShapes, stableGuards } from './stable-guards.js';
 import { dumpMissing, readStacks } from './stacks.js';
 import { fewerThreads, numaBinding, ompThreads } from './threads.js';
 

@@ -1,13 +1,22 @@
+import { call, PLAIN } from '../kit/layout.js';
 import { accelerate } from './accelerate.js';
 import { deepspeed } from './deepspeed.js';
 import { fastai } from './fastai.js';
 import type { Framework } from './framework.js';
 import { keras } from './keras.js';
 import { lightning } from './lightning.js';
-import { plain } from './plain.js';
 import { skorch, ultralytics } from './small-trainers.js';
 import { torchtitan } from './torchtitan.js';
 import { transformers } from './transformers.js';
+
+const plain: Framework = {
+  id: 'plain',
+  name: 'PyTorch',
+  modules: [],
+  form: call('DataLoader'),
+  places: PLAIN,
+  spell: {},
+};
 
 /** Every framework, one column each. Add yours here; one that uses another comes before it. */
 export const FRAMEWORKS: readonly Framework[] = [

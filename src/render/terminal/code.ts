@@ -1,7 +1,6 @@
 import { printable } from '../../base/printable.js';
 import type { Page } from './page.js';
-import { wrap } from './text.js';
-import { displayWidth } from './width.js';
+import { displayWidth, wrap } from './text.js';
 
 /** Code to paste. Lines and indentation are kept; a comment that makes its line too long moves above it. */
 export function codeLines(code: string, page: Page, indent: string): string[] {

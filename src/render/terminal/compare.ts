@@ -12,8 +12,7 @@ import {
   workRow,
 } from '../compare-rows.js';
 import { hanging, oneLine, type Page, pageFor, paragraph } from './page.js';
-import { shorten } from './text.js';
-import { displayWidth, padToWidth } from './width.js';
+import { displayWidth, padToWidth, shorten } from './text.js';
 
 export interface ComparePage {
   readonly color: boolean;

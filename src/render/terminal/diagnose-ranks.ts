@@ -4,8 +4,7 @@ import type { Report, ReportRank } from '../../report/report.js';
 import { rankCount } from '../rank-count.js';
 import { CLASS_NAMES, largestShares } from '../step-time.js';
 import { oneLine, type Page, paragraph } from './page.js';
-import { shorten } from './text.js';
-import { displayWidth, padToWidth } from './width.js';
+import { displayWidth, padToWidth, shorten } from './text.js';
 
 const MAX_RANKS = 16;
 /** Of hundreds of ranks the slowest are hardly slower than the next ones. */

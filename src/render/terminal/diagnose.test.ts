@@ -9,7 +9,7 @@ import {
 import type { Plain } from '../../base/units.js';
 import type { Report, ReportPath } from '../../report/report.js';
 import { renderDiagnose } from './diagnose.js';
-import { displayWidth } from './width.js';
+import { displayWidth } from './text.js';
 
 const plain = (report: Report, more: { columns?: number; all?: boolean } = {}) =>
   renderDiagnose(report, { color: false, ...more });

@@ -1,7 +1,7 @@
 import { groupBy } from '../../base/group-by.js';
 import { printable } from '../../base/printable.js';
 import { formatRanks } from '../../base/rank-ranges.js';
-import { mean } from '../../base/statistics.js';
+import { largest, mean } from '../../base/statistics.js';
 import {
   bytes,
   formatBytes,
@@ -9,6 +9,7 @@ import {
   formatDuration,
   formatNumber,
   formatTime,
+  formatWhole,
   ms,
   seconds,
 } from '../../base/units.js';
@@ -19,10 +20,8 @@ import {
   linesByKind,
 } from '../../report/inspect-report.js';
 import { gradePaint, healthProblem } from './health.js';
-import { besideLines } from './inspect-beside.js';
 import { type Page, pageFor, paragraph } from './page.js';
-import { lastOf, wrap } from './text.js';
-import { padToWidth } from './width.js';
+import { lastOf, padToWidth, wrap } from './text.js';
 
 /** Of the file list: all columns but the name. */
 const OTHER_COLUMNS = 44;
@@ -175,4 +174,32 @@ const health = (report: InspectReport, page: Page) =>
 function footer({ reading: { seconds: time, mb_per_s, stored_bytes } }: InspectReport): string {
   const size = formatBytes(bytes(stored_bytes));
   return `  read ${size} in ${formatDuration(seconds(time))}, ${Math.round(mb_per_s)} MB/s of JSON`;
+}
+
+/** What manifests and telemetry add, one line each. */
+function besideLines({ inputs }: InspectReport): string[] {
+  const runs = inputs.flatMap((i) => (i.manifest?.of === 'run' ? [i.manifest] : []));
+  const mesh = runs.findLast((r) => r.mesh !== null)?.mesh ?? null;
+  const gpus = inputs.flatMap((i) => i.gpus ?? []);
+  const axes = mesh?.map((a) => `${printable(a.name)} ${a.size}`).join(' × ');
+  return [
+    ...(axes ? [`  mesh     ${axes}`] : []),
+    ...(gpus.length > 0 ? [`  gpus     ${gpusLine(gpus)}`] : []),
+  ];
+}
+
+type Gpus = NonNullable<InspectReport['inputs'][number]['gpus']>;
+
+function gpusLine(gpus: Gpus): string {
+  const figures = [
+    [gpus.map((g) => g.utilization), mean, '%\u00a0busy'],
+    [gpus.map((g) => g.clock), mean, 'MHz'],
+    [gpus.map((g) => g.power), mean, 'W'],
+    [gpus.map((g) => g.temperature), largest, '°C\u00a0at most'],
+  ] as const;
+  const parts = figures.flatMap(([all, summary, unit]) => {
+    const known = all.filter((v) => v !== null);
+    return known.length > 0 ? [`${formatWhole(summary(known))}\u00a0${unit}`] : [];
+  });
+  return `${formatCount(gpus.length, 'GPU')} in telemetry${parts.length > 0 ? `: ${parts.join(', ')}` : ''}`;
 }

@@ -1,8 +1,6 @@
-import type { LintFinding } from '../../lint/kit/finding.js';
-import type { LintReport } from '../../lint/lint-report.js';
+import type { LintFinding, LintReport } from '../../lint/kit/finding.js';
 import { hanging, oneLine, type Page, pageFor, paragraph } from './page.js';
-import { shorten } from './text.js';
-import { displayWidth } from './width.js';
+import { displayWidth, shorten } from './text.js';
 
 /** Findings in the order of the files, each with its line, the reason and the fix. */
 export function renderLint(

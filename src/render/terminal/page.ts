@@ -1,7 +1,6 @@
 import pc from 'picocolors';
 import { printable } from '../../base/printable.js';
-import { wrap } from './text.js';
-import { displayWidth } from './width.js';
+import { displayWidth, wrap } from './text.js';
 
 /** Wider lines are hard to read; narrower ones leave no room for tables. */
 const MAX_WIDTH = 100;

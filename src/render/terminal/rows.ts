@@ -1,5 +1,5 @@
 import { printable, printableJson } from '../../base/printable.js';
-import { displayWidth } from './width.js';
+import { displayWidth } from './text.js';
 
 /** Rows of a query as text, piece by piece. */
 export interface RowFormat {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RuleInfo } from '../../rules/kit/rule.js';
 import { RULES } from '../../rules/rules.js';
 import { renderRule, renderRuleList } from './rules.js';
-import { displayWidth } from './width.js';
+import { displayWidth } from './text.js';
 
 const LOADER: RuleInfo = {
   id: 'num-workers-zero',

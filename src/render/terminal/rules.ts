@@ -4,7 +4,7 @@ import type { Cost, Risk } from '../../remedies/kit/remedy.js';
 import type { RuleInfo, Threshold } from '../../rules/kit/rule.js';
 import { codeLines } from './code.js';
 import { hanging, type Page, pageFor, paragraph } from './page.js';
-import { displayWidth, padToWidth } from './width.js';
+import { displayWidth, padToWidth } from './text.js';
 
 export interface RulesOptions {
   readonly color: boolean;

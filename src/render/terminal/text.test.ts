@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { formatRanks, namedRanks } from '../../base/rank-ranges.js';
-import { lastOf, shorten, wrap } from './text.js';
-import { displayWidth } from './width.js';
+import { displayWidth, lastOf, shorten, wrap } from './text.js';
 
 describe('ranks', () => {
   it.each([

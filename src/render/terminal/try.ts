@@ -16,7 +16,7 @@ import type { TrackRecord } from '../../trial/history.js';
 import type { LossComparison } from '../../trial/losses.js';
 import type { Outcome, Trial, TryReport } from '../../trial/trials.js';
 import { hanging, oneLine, type Page, type Paint, pageFor, paragraph, same } from './page.js';
-import { displayWidth, padToWidth } from './width.js';
+import { displayWidth, padToWidth } from './text.js';
 
 export interface TryOptions {
   readonly color: boolean;

@@ -1,6 +1,13 @@
 import { about } from '../../remedies/remedies.js';
-import { exchangedByStages, gathersOnDemand, manySmallReduces } from '../kit/collective-faults.js';
-import { EXPOSED, exposedEvidence, overlapGain, silentIfHidden } from '../kit/collectives.js';
+import {
+  EXPOSED,
+  exchangedByStages,
+  exposedEvidence,
+  gathersOnDemand,
+  manySmallReduces,
+  overlapGain,
+  silentIfHidden,
+} from '../kit/collectives.js';
 import { type AnyRule, found, silent } from '../kit/rule.js';
 
 export const rule: AnyRule = {

@@ -1,7 +1,14 @@
 import { formatMs } from '../../base/units.js';
 import { about } from '../../remedies/remedies.js';
-import { GATHERS, gathersOnDemand, manySmallReduces } from '../kit/collective-faults.js';
-import { EXPOSED, exposedEvidence, overlapGain, silentIfHidden } from '../kit/collectives.js';
+import {
+  EXPOSED,
+  exposedEvidence,
+  GATHERS,
+  gathersOnDemand,
+  manySmallReduces,
+  overlapGain,
+  silentIfHidden,
+} from '../kit/collectives.js';
 import { timeEvidence } from '../kit/evidence.js';
 import { type AnyRule, found, silent } from '../kit/rule.js';
 

@@ -1,8 +1,14 @@
 import { formatMs, type Ns } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import { about } from '../../remedies/remedies.js';
-import { exchangedByStages, STAGES } from '../kit/collective-faults.js';
-import { EXPOSED, exposedCommunication, exposedEvidence, silentIfShort } from '../kit/collectives.js';
+import {
+  EXPOSED,
+  exchangedByStages,
+  exposedCommunication,
+  exposedEvidence,
+  STAGES,
+  silentIfShort,
+} from '../kit/collectives.js';
 import { percentOfStep, timeEvidence } from '../kit/evidence.js';
 import type { Evidence } from '../kit/finding.js';
 import { type AnyRule, found, silent } from '../kit/rule.js';

@@ -1,6 +1,13 @@
 import { about } from '../../remedies/remedies.js';
-import { MANY, manySmallReduces, SMALL } from '../kit/collective-faults.js';
-import { EXPOSED, exposedEvidence, overlapGain, silentIfHidden } from '../kit/collectives.js';
+import {
+  EXPOSED,
+  exposedEvidence,
+  MANY,
+  manySmallReduces,
+  overlapGain,
+  SMALL,
+  silentIfHidden,
+} from '../kit/collectives.js';
 import { countEvidence } from '../kit/evidence.js';
 import { type AnyRule, found, silent } from '../kit/rule.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runOf } from '../../../test/helpers/draw-run.js';
 import { NO_EVIDENCE } from '../../diagnosis/run-evidence.js';
-import type { Bottleneck } from '../../facts/bottleneck.js';
+import type { Bottleneck } from '../../facts/causes.js';
 import { runRules } from '../run-rules.js';
 import { rule } from './graph-breaks.js';
 

@@ -1,6 +1,6 @@
 import { bytes, formatBytes, formatWholePercent, share } from '../../base/units.js';
 import { about } from '../../remedies/remedies.js';
-import { MEMORY_STALL, SWAPS } from '../../telemetry/processes/thresholds.js';
+import { MEMORY_STALL, SWAPS } from '../../telemetry/processes/process-activity.js';
 import { evidence } from '../kit/evidence.js';
 import { type AnyRule, found, silent, threshold } from '../kit/rule.js';
 

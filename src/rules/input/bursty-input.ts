@@ -5,7 +5,7 @@ import type { CapturedLoader } from '../../diagnosis/run-facts.js';
 import { about, use } from '../../remedies/remedies.js';
 import { type LoaderQueue, REFILLS, refills } from '../../traces/detail/loader-queue.js';
 import { atSpan, evidence } from '../kit/evidence.js';
-import { INPUT_WAIT, NO_WORKERS, silentIfFed } from '../kit/input-wait.js';
+import { INPUT_WAIT, NO_WORKERS, silentIfFed } from '../kit/loader.js';
 import { type AnyRule, found, type Level, type Levels, type Price, silent, threshold } from '../kit/rule.js';
 
 /** Waits are bursts when the quiet steps wait less than this part of the worst one. */

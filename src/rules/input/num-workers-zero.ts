@@ -14,8 +14,15 @@ import type { CapturedRank } from '../../diagnosis/run-facts.js';
 import { about, use } from '../../remedies/remedies.js';
 import { dropInputWaits } from '../../replay/edits.js';
 import { atInputWait, percentOfStep, timeEvidence } from '../kit/evidence.js';
-import { INPUT_WAIT, silentIfFed } from '../kit/input-wait.js';
-import { coresOf, limitOf, planWorkers, USUAL_WORKERS, unsplitBy } from '../kit/loader.js';
+import {
+  coresOf,
+  INPUT_WAIT,
+  limitOf,
+  planWorkers,
+  silentIfFed,
+  USUAL_WORKERS,
+  unsplitBy,
+} from '../kit/loader.js';
 import { priceFromLog, priceOf } from '../kit/price.js';
 import { type AnyRule, found, type RankFinding, type Silent, silent, threshold } from '../kit/rule.js';
 

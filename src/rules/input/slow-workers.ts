@@ -5,8 +5,8 @@ import type { CapturedLoader, CapturedRank, RunFacts } from '../../diagnosis/run
 import { fasterWorkersInShort } from '../../remedies/fixes/faster-workers.js';
 import { about, type Use, use } from '../../remedies/remedies.js';
 import { dropInputWaits } from '../../replay/edits.js';
-import { READS } from '../../telemetry/processes/thresholds.js';
-import type { WorkerUse } from '../../telemetry/processes/worker-use.js';
+import type { WorkerUse } from '../../telemetry/processes/job-activity.js';
+import { READS } from '../../telemetry/processes/process-activity.js';
 import type { LoaderQueue } from '../../traces/detail/loader-queue.js';
 import {
   atSpan,
@@ -16,8 +16,16 @@ import {
   timeEvidence,
 } from '../kit/evidence.js';
 import type { Evidence } from '../kit/finding.js';
-import { INPUT_WAIT, NO_WORKERS, silentIfFed } from '../kit/input-wait.js';
-import { coresOf, type LoaderLimit, limitOf, planWorkers, unsplitBy } from '../kit/loader.js';
+import {
+  coresOf,
+  INPUT_WAIT,
+  type LoaderLimit,
+  limitOf,
+  NO_WORKERS,
+  planWorkers,
+  silentIfFed,
+  unsplitBy,
+} from '../kit/loader.js';
 import { priceFromLog, priceOf } from '../kit/price.js';
 import { type AnyRule, found, type Level, type Levels, type Price, threshold } from '../kit/rule.js';
 

@@ -3,7 +3,7 @@ import { formatCount, formatMs, fromMs, ms, ns, share } from '../../base/units.j
 import { about } from '../../remedies/remedies.js';
 import { takeFromLongest } from '../../replay/edits.js';
 import { atSpan, silentBelow, timeEvidence } from '../kit/evidence.js';
-import { NO_WORKERS } from '../kit/input-wait.js';
+import { NO_WORKERS } from '../kit/loader.js';
 import { priceOf } from '../kit/price.js';
 import { found, type Levels, silent, type TraceRule, threshold, WITHIN_NOISE } from '../kit/rule.js';
 

@@ -3,9 +3,8 @@ import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { about, elsewhere, use } from '../../remedies/remedies.js';
 import type { Plan } from '../../replay/plan.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
-import { outsideUnfusedAttention } from '../kit/attention.js';
 import { atKernel, percentOfStep, shortened, silentBelow, timeEvidence } from '../kit/evidence.js';
-import { isFusable } from '../kit/fusable.js';
+import { isFusable, outsideUnfusedAttention } from '../kit/fusable.js';
 import { capabilitiesOf, is32Bit, isNarrow, speedUpMatrixWork } from '../kit/matrix-rates.js';
 import { priceOf } from '../kit/price.js';
 import {

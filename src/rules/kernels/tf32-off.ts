@@ -1,8 +1,8 @@
 import { formatMs, share } from '../../base/units.js';
 import { about, elsewhere } from '../../remedies/remedies.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
-import { outsideUnfusedAttention } from '../kit/attention.js';
 import { atKernel, percentOfStep, shortened, silentBelow, timeEvidence } from '../kit/evidence.js';
+import { outsideUnfusedAttention } from '../kit/fusable.js';
 import { capabilitiesOf, speedUpMatrixWork } from '../kit/matrix-rates.js';
 import { priceOf } from '../kit/price.js';
 import { found, silent, type TraceRule, threshold, WITHIN_NOISE } from '../kit/rule.js';

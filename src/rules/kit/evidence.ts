@@ -1,8 +1,34 @@
-import { formatPercent, type Ns, ns, type Share, share, toMs } from '../../base/units.js';
+import { formatPercent, formatWholePercent, type Ns, ns, type Share, share, toMs } from '../../base/units.js';
+import type { HostLine } from '../../diagnosis/ranks/host-lines.js';
 import type { RankView, TraceView } from '../../diagnosis/ranks/rank-view.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import type { Evidence } from './finding.js';
 import { type Silent, silent, type Threshold } from './rule.js';
+
+const MAX_LINES = 2;
+/** Lines with less of the thread's time show nothing. */
+const MIN_SHARE = 0.03;
+
+/** The lines of the job that a fault comes from, as evidence. */
+export function lineEvidence(
+  pattern: RegExp | undefined,
+  lines: readonly HostLine[],
+  rank: number,
+): Evidence[] {
+  if (!pattern) return [];
+  return lines
+    .filter((line) => line.share >= MIN_SHARE && pattern.test([line.source, ...line.calls].join(' ')))
+    .slice(0, MAX_LINES)
+    .map(({ file, line, function: name, source, share }) => ({
+      text: `${file}:${line} in ${name}, ${formatWholePercent(share)} of the thread’s time${source && `: ${source}`}`,
+      value: share,
+      unit: 'of the training thread’s time',
+      rank,
+      step: null,
+      ts_ns: null,
+      dur_ns: null,
+    }));
+}
 
 /** One line that shows the fault, with the figure that carries it. */
 export function evidence(

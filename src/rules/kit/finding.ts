@@ -1,5 +1,5 @@
 import type { Ms, Ns } from '../../base/units.js';
-import type { Bottleneck } from '../../facts/bottleneck.js';
+import type { Bottleneck } from '../../facts/causes.js';
 import type { Cost, Fix, Risk } from '../../remedies/kit/remedy.js';
 
 /** One fault with its evidence and its fix, as the report has it. */

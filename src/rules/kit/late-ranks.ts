@@ -2,7 +2,7 @@ import { describeRanks, whatLateRanksDo } from '../../answers/kit/late-words.js'
 import { formatCount, formatMs, ns } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { AcrossRanks } from '../../diagnosis/run-facts.js';
-import type { Bottleneck } from '../../facts/bottleneck.js';
+import type { Bottleneck } from '../../facts/causes.js';
 import type { LateCause, LateRanks } from '../../run/lateness/late-ranks.js';
 import { timeEvidence } from './evidence.js';
 import type { Evidence } from './finding.js';

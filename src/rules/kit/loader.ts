@@ -1,7 +1,22 @@
+import { share } from '../../base/units.js';
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { CapturedLoader, CapturedRank } from '../../diagnosis/run-facts.js';
-import type { Unsplit } from '../../remedies/fixes/loader-workers.js';
-import type { WorkerUse } from '../../telemetry/processes/worker-use.js';
-import type { Level, Levels } from './rule.js';
+import type { Unsplit } from '../../remedies/fixes/loader.js';
+import type { WorkerUse } from '../../telemetry/processes/job-activity.js';
+import { silentBelow } from './evidence.js';
+import { type Level, type Levels, type Silent, silent, threshold } from './rule.js';
+
+export const INPUT_WAIT = threshold(
+  'input wait',
+  share(0.05),
+  'of the step',
+  'TensorBoard plugin and XProf: 5%',
+);
+
+export const silentIfFed = (view: RankView): Silent | undefined =>
+  silentBelow(view, view.time.idle_data, INPUT_WAIT, 'input waits are');
+
+export const NO_WORKERS = silent('no DataLoader with workers found');
 
 /** What keeps a loader from being faster. `cores`: more threads are ready to run than there are cores. */
 export type LoaderLimit = 'cpu' | 'io' | 'cores' | 'handover' | 'unknown';

@@ -1,6 +1,5 @@
 import { bytes, formatCount, formatMs, formatPercent, type Ns, ns, share, toMs } from '../../base/units.js';
-import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
-import { unseenGpu } from '../../diagnosis/ranks/unseen-gpu.js';
+import { type TraceView, unseenGpu } from '../../diagnosis/ranks/rank-view.js';
 import { LEAST_PAUSE_NS, type Pause } from '../../traces/detail/pauses.js';
 import { atSpan, evidence, timeEvidence } from './evidence.js';
 import type { Evidence } from './finding.js';

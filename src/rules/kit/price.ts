@@ -5,7 +5,7 @@ import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import { isMeasured } from '../../facts/step-time.js';
 import { copyPlan } from '../../replay/plan.js';
 import { type Baseline, UNCERTAIN } from '../../replay/recording-cost.js';
-import { replaySteady } from '../../replay/steady.js';
+import { replaySteady } from '../../replay/replay.js';
 import type { Edit, Level, Price } from './rule.js';
 
 /** A smaller gain is within the noise of real runs: it is not promised. */

@@ -1,7 +1,7 @@
 import type { Ns } from '../../base/units.js';
 import type { RankView, TraceView } from '../../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
-import type { Bottleneck } from '../../facts/bottleneck.js';
+import type { Bottleneck } from '../../facts/causes.js';
 import type { RemedyId } from '../../remedies/fixes/list.js';
 import type { FindingId } from '../../remedies/kit/finding-ids.js';
 import type { Cost, Fix, Risk } from '../../remedies/kit/remedy.js';

@@ -1,7 +1,7 @@
 import { share } from '../../base/units.js';
 import { about } from '../../remedies/remedies.js';
 import { GPU_BUSY } from '../../telemetry/busy-gpu.js';
-import { PEGGED, THREADS_PER_CPU } from '../../telemetry/processes/thresholds.js';
+import { PEGGED, THREADS_PER_CPU } from '../../telemetry/processes/process-activity.js';
 import { type AnyRule, silent, threshold } from '../kit/rule.js';
 
 export const rule: AnyRule = {

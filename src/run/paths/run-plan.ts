@@ -3,8 +3,14 @@ import { segmentBefore } from '../../facts/rank-timeline.js';
 import { onReference, type RankClock } from '../collectives/clocks.js';
 import type { PathRank } from './critical-path.js';
 import type { Meetings } from './meetings.js';
-import { type OpenRank, type PlanMembers, readyTimes, type SlotColumns, slotsFor } from './plan-slots.js';
-import { Progress } from './progress.js';
+import {
+  type OpenRank,
+  type PlanMembers,
+  Progress,
+  readyTimes,
+  type SlotColumns,
+  slotsFor,
+} from './plan-slots.js';
 
 /** All ranks over a run of steps, as a plan that can be replayed. */
 export interface RunPlan {

@@ -1,4 +1,4 @@
-import type { GpuIdentity } from '../../model/gpu-identity.js';
+import type { GpuIdentity } from '../../model/telemetry.js';
 import type { GpuState } from '../../telemetry/gpu-state.js';
 import { LEAST_SAMPLES } from '../../telemetry/slow-gpu.js';
 

@@ -1,7 +1,7 @@
 import type { ProblemLog } from '../../base/problem.js';
 import { formatRanks } from '../../base/rank-ranges.js';
-import type { GpuIdentity } from '../../model/gpu-identity.js';
 import type { MeshAxis } from '../../model/manifest.js';
+import type { GpuIdentity } from '../../model/telemetry.js';
 import type { RankClock } from '../collectives/clocks.js';
 import type { Coordinates } from '../table/rank-table.js';
 import type { CaptureInfo } from './join-manifests.js';

@@ -1,8 +1,13 @@
 import { groupBy } from '../../base/group-by.js';
 import type { StackFrame, StackSample } from '../../machine/stacks.js';
+import type { Recording } from '../../model/recording.js';
 import type { ProcessActivity } from '../../telemetry/processes/process-activity.js';
-import { nameOfProcess } from '../../telemetry/processes/roles.js';
+import { nameOfProcess, rolesOf } from '../../telemetry/processes/roles.js';
 import type { Activity } from '../activity/activity.js';
+
+/** Ids of the processes that train. */
+export const trainersIn = (recording: Recording): readonly number[] =>
+  [...rolesOf(recording)].flatMap(([pid, role]) => (role === 'trainer' ? [pid] : []));
 
 /** Where the main thread of a training process was, over several samples. */
 export interface ProcessStacks {

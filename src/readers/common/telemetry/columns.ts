@@ -1,5 +1,9 @@
-import type { GpuIdentity } from '../../../model/gpu-identity.js';
-import { type GpuTelemetry, TELEMETRY_FIELDS, type TelemetryField } from '../../../model/telemetry.js';
+import {
+  type GpuIdentity,
+  type GpuTelemetry,
+  TELEMETRY_FIELDS,
+  type TelemetryField,
+} from '../../../model/telemetry.js';
 import { GrowingColumns } from '../growing-columns.js';
 import type { TelemetryFaults } from './faults.js';
 import { identityOf, type Sample } from './sample.js';

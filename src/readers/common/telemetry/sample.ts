@@ -1,5 +1,10 @@
-import { type GpuIdentity, pciKey, uuidKey } from '../../../model/gpu-identity.js';
-import { TELEMETRY_FIELDS, type TelemetryField } from '../../../model/telemetry.js';
+import {
+  type GpuIdentity,
+  pciKey,
+  TELEMETRY_FIELDS,
+  type TelemetryField,
+  uuidKey,
+} from '../../../model/telemetry.js';
 
 /** The sample being read. One object is reused for all lines. */
 export interface Sample {

@@ -1,5 +1,5 @@
 import { decodeToken } from '../../../model/string-table.js';
-import { sameBytes } from '../same-bytes.js';
+import { sameBytes } from '../text.js';
 import type { RawKind, ScannerTables } from './batch.js';
 import { COUNTER } from './counters.js';
 import { MAX_TRACKS } from './schema.js';

@@ -1,0 +1,198 @@
+import { NONE, remedy } from '../kit/remedy.js';
+
+/** Fixes of pauses of the host: garbage collection, the allocator, memory that is short. */
+
+export interface Garbage {
+  /** Only what a trial applies. */
+  readonly tried?: boolean;
+}
+
+export const gcFrozen = remedy({
+  id: 'gc-frozen',
+  title: 'objects of the set-up out of garbage collection, no gc.collect() in the steps',
+  cost: 'code',
+  risk: 'memory',
+  check: 'Watch the host’s memory: reference cycles live until the next collection.',
+  text: 'Freeze the objects that exist before training, and collect at steps of your choice, on all ranks at once. Remove gc.collect() and torch.cuda.empty_cache() from the loop.',
+  plain: ({ tried }: Garbage) => ({
+    lines: tried
+      ? [
+          'gc.collect(); gc.freeze()  # once, after the first steps',
+          '# remove gc.collect() from the training loop, if it is there',
+        ]
+      : [
+          'gc.collect(); gc.freeze()          # once, before the first step',
+          'gc.disable()',
+          'if step % 1000 == 0: gc.collect()  # in the loop',
+        ],
+  }),
+  usual: {},
+  trial: { answers: ['host-pause', 'gc-time'], args: () => ({ tried: true }) },
+});
+
+export const findPause = remedy({
+  id: 'find-pause',
+  title: 'no pauses of the training thread',
+  cost: 'code',
+  risk: 'memory',
+  check: 'Watch memory over a few thousand steps after you turn the collector off.',
+  text: 'Find out what runs there: garbage collection (gc.freeze(), collect at set steps), logging, file writes, data made by hand. A stack dump during a pause shows it.',
+  plain: {
+    lines: [
+      'py-spy dump --pid <training process>      # during a pause',
+      'gc.disable()                # gc.collect() every 1000 steps',
+    ],
+  },
+  usual: NONE,
+});
+
+export interface Cache {
+  /** Only what a trial applies. */
+  readonly tried?: boolean;
+}
+
+const SEGMENTS = 'expandable_segments:True';
+
+export const keepCache = remedy({
+  id: 'keep-cache',
+  title: 'no torch.cuda.empty_cache() in the steps',
+  cost: 'code',
+  risk: 'memory',
+  check: 'Results are the same. Watch memory over a few thousand steps.',
+  text: 'Remove torch.cuda.empty_cache() from the loop. If shapes change, let segments grow instead of being replaced.',
+  plain: ({ tried }: Cache) => ({
+    lines: tried
+      ? ['# remove torch.cuda.empty_cache() from the training loop']
+      : ['# no torch.cuda.empty_cache() in the step', `PYTORCH_ALLOC_CONF=${SEGMENTS} python train.py`],
+  }),
+  usual: {},
+  trial: { answers: ['allocator-churn'], args: () => ({ tried: true }) },
+});
+
+export const expandableSegments = remedy({
+  id: 'expandable-segments',
+  title: 'allocator segments that grow',
+  cost: 'free',
+  risk: 'memory',
+  check: 'Results are the same. Watch memory over a few thousand steps.',
+  text: 'Let segments of the allocator grow instead of being replaced.',
+  plain: { lines: [`export PYTORCH_CUDA_ALLOC_CONF=${SEGMENTS}  # in the shell`] },
+  usual: NONE,
+  trial: { answers: [], alsoFor: ['allocator-churn'] },
+});
+
+export const lessHostMemory = remedy({
+  id: 'less-host-memory',
+  title: 'less host memory',
+  cost: 'knob',
+  risk: 'none',
+  check: 'Nothing in the training changes.',
+  text: 'Use less host memory: fewer DataLoader workers, a smaller prefetch_factor, no copy of the dataset in each worker. Or give the job more memory.',
+  plain: {
+    set: { DataLoader: { num_workers: '<fewer>', prefetch_factor: 2 } },
+    lines: ['free -h; cat /proc/pressure/memory      # while it runs'],
+  },
+  usual: NONE,
+});
+
+export const memorySnapshot = remedy({
+  id: 'memory-snapshot',
+  title: 'a memory snapshot over a few steps',
+  cost: 'free',
+  risk: 'none',
+  check: 'Recording slows the loop: turn it off afterward.',
+  text: 'Record a snapshot over a few steps and open it at pytorch.org/memory_viz.',
+  plain: {
+    lines: [
+      'torch.cuda.memory._record_memory_history(max_entries=100_000)',
+      '# ... a few steps ...',
+      'torch.cuda.memory._dump_snapshot("memory.pickle")',
+    ],
+  },
+  usual: NONE,
+});
+
+/** Fixes of waits for the GPU, and of what was left on after debugging. */
+
+export const lateReads = remedy({
+  id: 'late-reads',
+  title: 'values read every N steps, or a step late',
+  cost: 'knob',
+  risk: 'none',
+  check:
+    'Logged values must be the same ones, only later. Code that branches on a value (NaN checks, clipping by hand) must stay on the GPU: torch.where.',
+  text: 'Move reads out of the step: log every N steps, keep values on the GPU, and read them one step late.',
+  plain: {
+    lines: [
+      'losses.append(loss.detach())               # no .item() in the step',
+      'if step % 100 == 0:',
+      '    print(torch.stack(losses).mean().item())',
+    ],
+  },
+  usual: NONE,
+});
+
+export interface Fixed {
+  readonly cost: 'knob' | 'code';
+}
+
+export const fixedSizes = remedy({
+  id: 'fixed-sizes',
+  title: 'results of a fixed size',
+  cost: ({ cost }: Fixed) => cost,
+  risk: 'none',
+  check: 'Padded entries must not count in losses and means: compare the loss on one batch.',
+  text: 'Give results a fixed size: pad to a capacity, multiply by the mask instead of selecting with it, and sort once instead of calling nonzero for each part.',
+  plain: {
+    lines: [
+      'out = torch.where(mask[..., None], expert(x), 0)      # not x[mask]',
+      'idx = scores.topk(capacity, dim=0).indices            # fixed size',
+    ],
+  },
+  usual: { cost: 'code' },
+});
+
+export const anomalyOff = remedy({
+  id: 'anomaly-off',
+  title: 'anomaly detection off',
+  cost: 'free',
+  risk: 'none',
+  check: 'Results are the same. Keep a cheap guard instead: torch.isfinite(loss) every few hundred steps.',
+  text: 'Turn it off unless you are debugging.',
+  plain: { lines: ['torch.autograd.set_detect_anomaly(False)'] },
+  usual: NONE,
+  trial: { answers: ['anomaly-detection'] },
+});
+
+export const asyncLaunches = remedy({
+  id: 'async-launches',
+  title: 'kernels launched without waiting',
+  cost: 'free',
+  risk: 'none',
+  check: 'Results are the same. Errors of kernels are reported later than the call that caused them.',
+  text: 'Remove CUDA_LAUNCH_BLOCKING once the error is found: every launch waits for its kernel.',
+  plain: { lines: ['unset CUDA_LAUNCH_BLOCKING'] },
+  usual: NONE,
+});
+
+export const profileOnce = remedy({
+  id: 'profile-once',
+  title: 'a profiler that records once, or not at all',
+  cost: 'free',
+  risk: 'none',
+  check: 'Nothing in the training changes. Compare step times before and after.',
+  text: 'Remove it from real runs, or let it record once.',
+  plain: { lines: ['schedule=torch.profiler.schedule(wait=5, warmup=3, active=6, repeat=1)'] },
+  usual: NONE,
+});
+
+export const lightProfiler = remedy({
+  id: 'light-profiler',
+  title: 'a trace without stacks, shapes and memory',
+  cost: 'free',
+  risk: 'none',
+  check: 'Nothing in the training changes.',
+  text: 'Record again without them. Turn one on when you need its answer.',
+  plain: { lines: ['profile(..., with_stack=False, record_shapes=False, profile_memory=False)'] },
+  usual: NONE,
+});

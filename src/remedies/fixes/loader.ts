@@ -1,0 +1,159 @@
+import { formatCount } from '../../base/units.js';
+import { NONE, remedy, type Spelled } from '../kit/remedy.js';
+
+export interface Copies {
+  /** The memory is pinned already: only the copy waits. */
+  readonly pinned?: boolean;
+  /** The copy does not wait, or the framework makes it: only the memory is not pinned. */
+  readonly copied?: boolean;
+}
+
+export const pinnedCopies = remedy({
+  id: 'pinned-copies',
+  title: 'copies to the GPU from pinned memory, without waiting',
+  cost: 'knob',
+  risk: 'memory',
+  check:
+    'Do not change a pinned batch on the host before the step that uses it has been launched and has run.',
+  text: ({ pinned, copied }: Copies) =>
+    copied
+      ? 'Pin the batches: a copy overlaps with the step only from pinned memory.'
+      : pinned
+        ? 'The memory is pinned: copy without waiting.'
+        : 'Pin the batches and copy them without waiting: both are needed.',
+  plain: ({ pinned, copied }) => ({
+    set: { DataLoader: { pin_memory: !pinned } },
+    lines: copied ? [] : ['x = x.to(device, non_blocking=True)  # every tensor of the batch'],
+  }),
+  usual: {},
+  trial: { answers: ['pageable-copy', 'blocking-copy'], alsoFor: ['exposed-copy'] },
+});
+
+export const loaderPersistent = remedy({
+  id: 'loader-persistent',
+  title: 'DataLoader workers live through epochs',
+  cost: 'knob',
+  risk: 'memory',
+  check:
+    'Datasets that change state in __init__ or per epoch now keep it: reseed in set_epoch, not in the constructor.',
+  text: 'Keep the workers between epochs.',
+  plain: { set: { DataLoader: { persistent_workers: true } } },
+  usual: NONE,
+  trial: { answers: ['workers-restarted'] },
+});
+
+export interface Queue {
+  readonly factor: number | 'N';
+}
+
+export const loaderPrefetch = remedy({
+  id: 'loader-prefetch',
+  title: 'DataLoader workers prefetch more batches',
+  cost: 'knob',
+  risk: 'memory',
+  check: 'Only memory changes: the host holds prefetch_factor × num_workers batches.',
+  text: 'Let each worker prepare more batches ahead.',
+  plain: ({ factor }: Queue) => ({ set: { DataLoader: { prefetch_factor: factor } } }),
+  usual: { factor: 4 },
+  trial: { answers: ['bursty-input'], args: (used) => ({ factor: used }) },
+});
+
+/** What is known about an IterableDataset: it does not split its data by worker, or it may not. */
+export type Unsplit = 'surely' | 'maybe';
+
+export interface Workers {
+  readonly workers: number | 'N';
+  /** Cores of this rank. Null: unknown. */
+  readonly cores: number | null;
+  /** How many workers there are now. More of them need the same arguments, but another reason. */
+  readonly now?: number;
+  readonly persistent?: boolean;
+  readonly pin?: boolean;
+  /** Every core is in use. */
+  readonly busy?: boolean;
+  /** Several workers would yield the same samples. */
+  readonly unsplit?: Unsplit | null;
+  /** What kind of dataset it is was recorded. */
+  readonly datasetKnown?: boolean;
+  /** The loop makes its batches itself, without a DataLoader. */
+  readonly inLoop?: boolean;
+  /** What to do if memory does not allow more workers. */
+  readonly instead?: string;
+  /** The step at best, with no wait left: `12.3 ms`. */
+  readonly atBest?: string;
+}
+
+const SPLIT =
+  'An IterableDataset must split its data by worker (get_worker_info), or every worker yields all of it.';
+
+export const loaderWorkers = remedy({
+  id: 'loader-workers',
+  title: 'more DataLoader workers, kept alive',
+  cost: ({ unsplit, inLoop }: Workers) => (unsplit || inLoop ? 'code' : 'knob'),
+  risk: ({ unsplit, inLoop }: Workers) => (unsplit || inLoop ? 'data' : 'memory'),
+  check:
+    'Check that the same samples still arrive. With augmentation, seed each worker (worker_init_fn). An IterableDataset must split its data by worker id, or every worker yields everything. Keep the number of workers and the batch size the same across runs that you compare.',
+  text: (args) => `${splitFirst(args.unsplit)}${textOf(args)}`,
+  plain: ({ workers, persistent = true, pin = false, unsplit }): Spelled => ({
+    before: unsplit ? SPLIT_LINES : [],
+    set: { DataLoader: { num_workers: workers, persistent_workers: persistent, pin_memory: pin } },
+  }),
+  usual: { workers: 8, cores: null, pin: true },
+  trial: {
+    answers: ['num-workers-zero', 'slow-workers'],
+    alsoFor: ['input-wait'],
+    args: (used) => ({ workers: used, cores: null }),
+  },
+});
+
+function textOf({ workers, cores, now, busy, datasetKnown, inLoop, instead, atBest }: Workers): string {
+  if (inLoop)
+    return `Make batches in worker processes: put that code into a Dataset or an IterableDataset and read it through a DataLoader. ${SPLIT} With no wait left, a step takes ${atBest} at best.`;
+  if (now !== undefined)
+    return `Raise num_workers from ${now} to ${workers} (there are ${formatCount(cores ?? 1, 'core')}).${instead ? ` If memory does not allow it, ${instead}.` : ''}`;
+  const first = busy
+    ? 'All cores are busy: first free some (other jobs, OMP_NUM_THREADS), or workers gain nothing. '
+    : '';
+  return `${first}Load in worker processes. ${howMany(workers, cores)} Persistent workers survive between epochs.${datasetKnown ? '' : ` ${SPLIT}`}`;
+}
+
+function howMany(workers: number | 'N', cores: number | null): string {
+  if (cores === null || workers === 'N')
+    return 'Start with one worker per core, minus one, if memory allows.';
+  const count = formatCount(workers, 'worker is', 'workers are');
+  return `${count} ${workers < cores - 1 ? 'enough for this step' : `what ${formatCount(cores, 'core')} can feed`}.`;
+}
+
+export function splitFirst(unsplit: Unsplit | null | undefined): string {
+  if (!unsplit) return '';
+  const seen =
+    unsplit === 'surely' ? 'nothing in it calls get_worker_info()' : 'it may not split its data by worker';
+  return `First split the data by worker: this is an IterableDataset and ${seen}, so each of several workers would yield all of it, and the model would see every sample more than once. One worker is safe as it is. `;
+}
+
+export const SPLIT_LINES = [
+  'info = torch.utils.data.get_worker_info()        # in __iter__',
+  'samples = itertools.islice(samples, info.id, None, info.num_workers)',
+];
+
+export interface Waiting {
+  readonly hasGpu: boolean;
+  readonly atBest: string | null;
+}
+
+/** Steps wait for input, and nothing shows whether there are workers. */
+export const checkWorkers = remedy({
+  id: 'check-workers',
+  title: 'look at the DataLoader: has it workers, and are they fast enough',
+  cost: 'knob',
+  risk: 'memory',
+  check: loaderWorkers.check,
+  text: ({ atBest }: Waiting) =>
+    `If num_workers is 0, raise it. If there are workers, see whether they are CPU- or IO-bound (whyslow rules slow-workers); a trace shows which. With no wait left, a step takes ${atBest} at best.`,
+  plain: ({ hasGpu }) => ({
+    set: {
+      DataLoader: { num_workers: hasGpu ? 8 : 2, persistent_workers: true, pin_memory: hasGpu },
+    },
+  }),
+  usual: { hasGpu: true, atBest: null },
+});
