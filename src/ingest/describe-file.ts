@@ -50,6 +50,26 @@ const REFUSALS: readonly Refusal[] = [
     `it is JSON of rocprofv3 (ROCm), which whyslow does not read; ${TORCH_TRACE}`,
   ],
   [
+    begins(/^==\d+== NVPROF/),
+    `it is what nvprof prints, which NVIDIA has replaced: record with \`nsys profile\`, or ${TORCH_TRACE}`,
+  ],
+  [
+    begins(/^"?ID"?,"?Process ID"?,"?Process Name"?/),
+    `it is a table of Nsight Compute, which measures kernels one by one; for the whole step, ${TORCH_TRACE}`,
+  ],
+  [
+    begins(/^"?Time \(%\)"?,"?Total Time \((?:ns|us|ms|s)\)"?,/),
+    'it is a table of `nsys stats`, which has sums and no timeline: pass the recording itself (`nsys export --type sqlite FILE`)',
+  ],
+  [
+    begins(/^\s*\[\s*\{\s*"(?:children|frame)"\s*:[\s\S]*"(?:frame|metrics)"\s*:/),
+    `it is a profile of Proton (Triton), which has sums and no timeline; ${TORCH_TRACE}`,
+  ],
+  [
+    named(/events\.out\.tfevents\./),
+    `it is a TensorBoard log; its profiles are the files *.pt.trace.json next to it, or ${TORCH_TRACE}`,
+  ],
+  [
     // The page, `[times, sizes]` and the raw events, as torch writes them.
     begins(/<title>\s*GPU Memory Timeline|^\[\[-?\d+(?:, -?\d+){3}/i),
     `it is a memory timeline (export_memory_timeline), which shows memory over time, not what takes the time; ${TORCH_TRACE}`,
@@ -76,11 +96,16 @@ const REFUSALS: readonly Refusal[] = [
   [({ bytes }) => isBinary(bytes), 'it is binary'],
 ];
 
+/** A key of JSON, with its quotes. */
+const KEY = /("[^"\\]{1,40}")\s*:/g;
+
 /** What a file is that no reader knows: `it is empty`. For error messages. */
 export function describeFile(bytes: Uint8Array, path: string): string {
   const text = Buffer.from(bytes).toString('utf8');
   const known = REFUSALS.find(([test]) => test({ bytes, text, path }));
   if (known) return known[1];
+  const keys = /^\s*[[{]/.test(text) ? [...text.matchAll(KEY)].slice(0, 3).map((m) => m[1]) : [];
+  if (keys.length > 0) return `it is JSON of an unknown kind, with the keys ${keys.join(', ')}`;
   const begin = (text.trimStart().split(/[\r\n]/, 1)[0] ?? '').slice(0, 60);
   return `it begins with ${begin.includes('"') ? begin : `"${begin}"`}`;
 }

@@ -22,7 +22,13 @@ import { programOf } from './program.js';
 import { accountHostTime, accountParts, accountTime } from './timeline/accounting.js';
 import { gpuUnions } from './timeline/gpu-unions.js';
 import { type GpuWork, orderGpuWork, workBetween } from './timeline/gpu-work.js';
-import { COLLECTIVE_SPAN, findHostSpans, type HostSpans, withInferredInput } from './timeline/host-spans.js';
+import {
+  COLLECTIVE_SPAN,
+  findHostSpans,
+  type HostSpans,
+  hasOperators,
+  withInferredInput,
+} from './timeline/host-spans.js';
 import { firstWaitedAlone, inferInputWaits } from './timeline/inferred-input.js';
 import { findOneOff } from './timeline/one-off.js';
 import { osCalls } from './timeline/os-calls.js';
@@ -208,8 +214,7 @@ function startUpFacts(once: Spans, steps: number, { from, to }: StepWindow): Sta
  * that PyTorch does looks like one.
  */
 const seesHost = (trace: Trace, host: HostSpans, work: GpuWork): boolean =>
-  (osCalls(trace, host.threads).length > 0 ||
-    trace.index.ofKinds((k) => k.category === Category.cpuOp).length > 0) &&
+  (osCalls(trace, host.threads).length > 0 || hasOperators(trace)) &&
   (work.length === 0 || trace.links.workWithoutLaunch < trace.links.work.length);
 
 function stepFacts(source: StepSource, { steps, bounds, irregular }: StepWindow, total: number): StepFacts {

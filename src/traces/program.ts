@@ -1,5 +1,5 @@
-import { Category } from '../model/category.js';
 import type { Trace } from '../model/trace.js';
+import { hasOperators } from './timeline/host-spans.js';
 
 /** What kind of program was recorded. */
 export interface Program {
@@ -25,8 +25,9 @@ const ENGINES = [
 
 const LONGEST = 2000;
 
-export function programOf({ strings, index }: Trace): Program {
-  let torch = index.ofKinds((k) => k.category === Category.cpuOp).length > 0;
+export function programOf(trace: Trace): Program {
+  const { strings } = trace;
+  let torch = hasOperators(trace);
   let trains = false;
   let serving: Program['serving'] = null;
   for (let id = 0; id < strings.size; id++) {

@@ -163,7 +163,7 @@ describe('a file that cannot be read', () => {
     ['an empty file', '', /is empty/],
     ['a web page', '<!DOCTYPE html><html><body>Sign in</body></html>', /web page/],
     ['a picture', Buffer.from([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10, 0, 0, 0, 0]), /binary/],
-    ['other JSON', '{"hello": [1, 2, 3]}', /begins with/],
+    ['other JSON', '{"hello": [1, 2, 3]}', /JSON of an unknown kind, with the keys "hello"/],
     ['a trace without events', '{"schemaVersion": 1, "traceEvents": []}', /no events/],
     ['a text', 'step 1 loss 2.3\n', /begins with "step 1 loss 2.3"/],
   ];

@@ -83,7 +83,8 @@ describe('bursts of input', () => {
   });
 
   it('is silent when a queue was used up: hardly a batch arrived while steps found theirs ready', () => {
-    const view = drawView(inTurn(usedUp, usedUp, lateCopied, usedUp, usedUp, lateCopied));
+    const before = ['host 2  cudaPointerGetAttributes 10-11', 100] as const;
+    const view = drawView(inTurn(before, usedUp, usedUp, lateCopied, usedUp, usedUp, lateCopied));
     expect(silence(rule, view)).toMatch(/too slow on average/);
   });
 });

@@ -18,7 +18,7 @@ const FAST_LOADER = `
   gpu 7   gemm 1030-49990 #1`;
 /** No loader: 100 ms of Python, then the batch is copied. */
 const BY_HAND = `
-  host 1  ProfilerStep#1 0-100100 | cudaMemcpyAsync 100000-100010 #1 | cudaLaunchKernel 100020-100030 #2
+  host 1  ProfilerStep#1 0-100100 | aten::copy_ 99999-100011 | cudaMemcpyAsync 100000-100010 #1 | cudaLaunchKernel 100020-100030 #2
   gpu 7   Memcpy HtoD (Pinned -> Device) 100020-100040 #1 bytes=65536 | gemm 100040-110040 #2`;
 
 /** An event log: 90 ms of waiting for input, 10 ms of computing. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { drawView, expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
-import { steps } from '../../../test/helpers/draw-trace.js';
+import { inTurn, steps } from '../../../test/helpers/draw-trace.js';
 import { loaderRecord } from '../../../test/helpers/loader-record.js';
 import { loggedView } from '../../../test/helpers/logged-view.js';
 import { sampledRun } from '../../../test/helpers/sampled-run.js';
@@ -36,7 +36,10 @@ describe('workers that do not keep up', () => {
       host 1  cudaMemcpyAsync 222-225 #2
       gpu 7   Memcpy HtoD (Pinned -> Device) 49991-49992 #2 bytes=4096`;
     const expected = { id: 'slow-workers', addresses: 'data', unit: 'batches/step', placed: true } as const;
-    const found = fires(rule, drawView(steps(4, 50000, copied)), expected);
+    // A batch arrived before the first step, so arrivals are recorded.
+    const before = ['host 2  cudaPointerGetAttributes 10-11', 100] as const;
+    const view = drawView(inTurn(before, ...Array(4).fill([copied, 50000] as const)));
+    const found = fires(rule, view, expected);
     expect(found.evidence[0]!.text).toMatch(/delivered 0 batches while the steps used 4/);
     expect(found.confidence).toBeLessThan(0.6);
     expect(found.price).toBeNull();

@@ -126,6 +126,9 @@ function operatorsOn(trace: Trace, onThread: Uint8Array): Spans {
   return unionOf(Array.from(rows, (row) => [ts[row]!, ts[row]! + dur[row]!]));
 }
 const isOperator = (k: KindInfo) => k.phase === 'X' && k.category === Category.cpuOp;
+/** Without them, nothing shows what the host does between its CUDA calls. */
+export const hasOperators = ({ data }: Trace): boolean =>
+  data.kinds.some((k) => isOperator(k) && k.events > 0);
 const WAITS_FOR_COLLECTIVE = /^(?:c10d|record_param_comms|nccl|gloo)/;
 
 /** The thread with the steps, or with most launches; then all others with a sizeable share of the launches. */

@@ -3,7 +3,7 @@ import { mean, median } from '../../base/statistics.js';
 import type { Trace } from '../../model/trace.js';
 import type { KernelKinds } from '../kernels/kernel-kind.js';
 import type { GpuWork } from './gpu-work.js';
-import { DATA_SPAN, type HostSpans } from './host-spans.js';
+import { DATA_SPAN, type HostSpans, hasOperators } from './host-spans.js';
 import { osCalls, readSpans } from './os-calls.js';
 import type { StepTimes } from './step-times.js';
 
@@ -12,8 +12,8 @@ const LEAST_NS = 1_000_000;
 
 /**
  * Waits for input in loops without a DataLoader, which leave no span. If the first thing a step launches is a copy to the
- * device, the time before that copy is taken for making the batch: only where `profiler.step()` marks the steps and no
- * loader was recorded. Where calls of the operating system were recorded, reads count too.
+ * device, the time before that copy is taken for making the batch: only if operators were recorded, there are steps, and no
+ * loader was seen. If calls of the operating system were recorded, reads count too.
  */
 export function inferInputWaits(
   trace: Trace,
@@ -25,7 +25,7 @@ export function inferInputWaits(
   if (host.ofKind(DATA_SPAN).length > 0) return NO_SPANS;
   // Whatever a loop without a DataLoader reads on its training thread is input.
   const read = readSpans(osCalls(trace, host.threads));
-  if (times.source !== 'profiler') return read;
+  if (times.source === 'window' || times.source === 'dataloader' || !hasOperators(trace)) return read;
   const { ts, name } = trace.data;
   const first = new Array<{ time: number; row: number } | undefined>(times.steps.length);
   for (let i = 0; i < work.length; i++) {
