@@ -15,7 +15,6 @@ import {
   ms,
   ns,
   seconds,
-  secondsToMs,
   share,
   timeScale,
   toMs,
@@ -31,7 +30,6 @@ describe('conversions', () => {
     ['toMs rounds to a microsecond', toMs(ns(1_234_567)), 1.235],
     ['toSeconds', toSeconds(ns(250_000_000)), 0.25],
     ['fromMs', fromMs(ms(0.5)), 500_000],
-    ['secondsToMs', secondsToMs(seconds(1.25)), 1250],
   ])('%s', (_, got, expected) => {
     expect(got).toBe(expected);
   });

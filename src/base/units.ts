@@ -26,7 +26,6 @@ export const toUs = (time: Ns): Us => us(Math.round(time) / 1e3);
 export const toMs = (time: Ns): Ms => ms(Math.round(time / 1e3) / 1e3);
 export const toSeconds = (time: Ns): Seconds => seconds(time / 1e9);
 export const fromMs = (time: Ms): Ns => ns(time * 1e6);
-export const secondsToMs = (time: Seconds): Ms => ms(time * 1e3);
 
 /** Three digits: `161 ms`, `16.1 ms`, `1.61 ms`. */
 export function formatMs(time: Ns): string {

@@ -1,5 +1,4 @@
 import { lowerBound } from '../base/search.js';
-import { bytes, formatBytes } from '../base/units.js';
 import type { GpuTelemetry, TelemetryField } from '../model/telemetry.js';
 import { sortByTime } from '../model/time-order.js';
 import type { Trace } from '../model/trace.js';
@@ -115,8 +114,4 @@ export function memoryCounters(trace: Trace): Counter[] {
     const both = [counter('allocated', memory.allocated), counter('reserved', memory.reserved)];
     return both.filter((c) => c.value.some((v) => v > 0));
   });
-}
-
-export function formatCounter(value: number, unit: Counter['unit']): string {
-  return unit === 'bytes' ? formatBytes(bytes(value)) : `${Math.round(value)} ${unit}`;
 }

@@ -45,12 +45,6 @@ export interface FactsHead {
   readonly parts: readonly number[];
 }
 
-/** The first line of a part. */
-export interface PartHead {
-  readonly data: unknown;
-  readonly columns: readonly ColumnHead[];
-}
-
 export type ColumnHead = readonly [
   type: ColumnType,
   encoding: 'delta' | 'planes',
