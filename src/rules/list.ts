@@ -28,14 +28,12 @@ export { rule as numWorkersZero } from './input/num-workers-zero.js';
 export { rule as pageableCopies } from './input/pageable-copies.js';
 export { rule as slowWorkers } from './input/slow-workers.js';
 export { rule as workersRestarted } from './input/workers-restarted.js';
-export {
-  checkpointTime,
-  compileTime,
-  evaluationTime,
-  gcTime,
-  generationTime,
-  loggingTime,
-} from './job/phase-times.js';
+export { rule as checkpointTime } from './job/checkpoint-time.js';
+export { rule as compileTime } from './job/compile-time.js';
+export { rule as evaluationTime } from './job/evaluation-time.js';
+export { rule as gcTime } from './job/gc-time.js';
+export { rule as generationTime } from './job/generation-time.js';
+export { rule as loggingTime } from './job/logging-time.js';
 export { rule as rolloutTime } from './job/rollout-time.js';
 export { rule as activationCheckpointing } from './kernels/activation-checkpointing.js';
 export { rule as cudnnBenchmark } from './kernels/cudnn-benchmark.js';

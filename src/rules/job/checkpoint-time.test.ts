@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { jobView } from '../../../test/helpers/draw-job.js';
 import { expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
 import { withLoader } from '../../../test/helpers/loader-record.js';
-import { checkpointTime as rule } from './phase-times.js';
+import { rule } from './checkpoint-time.js';
 
 const EXPECTED = { id: 'checkpoint-time', addresses: 'host', unit: 'ms/step', placed: false } as const;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { jobView } from '../../../test/helpers/draw-job.js';
 import { expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
-import { compileTime as rule } from './phase-times.js';
+import { rule } from './compile-time.js';
 
 const EXPECTED = { id: 'compile-time', addresses: 'host', unit: 'ms/step', placed: false } as const;
 

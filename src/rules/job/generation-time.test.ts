@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { jobView } from '../../../test/helpers/draw-job.js';
 import { fires, silence } from '../../../test/helpers/draw-run.js';
 import { withLoader } from '../../../test/helpers/loader-record.js';
-import { generationTime as rule } from './phase-times.js';
+import { rule } from './generation-time.js';
 
 const EXPECTED = { id: 'generation-time', addresses: 'host', unit: 'ms/step', placed: false } as const;
 
