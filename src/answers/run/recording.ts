@@ -22,9 +22,12 @@ export function programRemark(run: Observed): Remark | null {
       };
 }
 
+/** Start-up that is left within the figures, as a share of them: less hardly matters. */
+const LITTLE = 0.05;
+
 /** What the job does once, and that figures leave it out. */
 export function startUpRemark(run: Observed): Remark | null {
-  const left = tracesOf(run).flatMap(({ startUp }) => (startUp && startUp.left === 0 ? [startUp] : []));
+  const left = tracesOf(run).flatMap(({ startUp }) => (startUp && startUp.left < LITTLE ? [startUp] : []));
   const longest = left.reduce<(typeof left)[number] | null>((a, b) => (a && a.time >= b.time ? a : b), null);
   if (!longest) return null;
   const where =

@@ -78,7 +78,7 @@ function noSteps(trace: Trace): readonly CheckResult[] {
   const marks = hostCalls(trace, OPTIMIZER_STEP) >= 2 || hostCalls(trace, WAITS_FOR_DATA) >= 2;
   const advice = markSteps(acceleratorOf(trace).byNsys);
   const [message, consequence] = marks
-    ? ['no ProfilerStep spans: the optimizer or the DataLoader marks the steps', `less exact; ${advice}`]
+    ? ['no ProfilerStep spans: steps are found by what the job repeats', `less exact; ${advice}`]
     : [
         'no ProfilerStep spans: the window is not divided into steps',
         `figures are for the whole window; ${advice}`,

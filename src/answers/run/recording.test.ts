@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { drawView } from '../../../test/helpers/draw-run.js';
+import { inTurn, steps } from '../../../test/helpers/draw-trace.js';
+import type { Observed } from '../../diagnosis/observe.js';
+import { programRemark, startUpRemark } from './recording.js';
+
+const observed = (drawing: string) => ({ views: [drawView(drawing)] }) as unknown as Observed;
+const STEP = `
+  host 1  ProfilerStep#0 0-1000 | aten::mm 90-110 | cudaLaunchKernel 100-102 #1
+  gpu 7   gemm 110-900 #1`;
+const COLD = `
+  host 1  ProfilerStep#0 0-5000 | cudaFree 100-4000 | cudaLaunchKernel 4100-4102 #1
+  gpu 7   gemm 4110-4900 #1`;
+
+describe('remarks on a recording', () => {
+  it('a job that trains or computes with PyTorch needs none', () => {
+    expect(programRemark(observed(steps(3, 1000, STEP)))).toBeNull();
+    expect(startUpRemark(observed(steps(3, 1000, STEP)))).toBeNull();
+  });
+
+  it('a program without PyTorch is named as that', () => {
+    const cuda = STEP.replace(' | aten::mm 90-110', '').replaceAll('ProfilerStep#0', 'train_step');
+    expect(programRemark(observed(steps(3, 1000, cuda)))?.detail).toMatch(/^This is not a PyTorch program/);
+  });
+
+  it('steps of a serving engine are named as that', () => {
+    const served = STEP.replace('ProfilerStep#0', 'execute_32_context_0(sq0)_generation_32(sq32)');
+    expect(programRemark(observed(steps(3, 1000, served)))?.detail).toBe(
+      'These are steps of vLLM, which serves a model',
+    );
+  });
+
+  it('start-up that is left out is reported with its time', () => {
+    const cold = observed(inTurn([COLD, 5000], [STEP, 1000], [STEP, 1000], [STEP, 1000]));
+    expect(startUpRemark(cold)?.detail).toBe('Start-up took 3.90 ms and is left out with the first step');
+  });
+});
