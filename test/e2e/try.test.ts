@@ -74,7 +74,7 @@ describeWithTorch('whyslow try', () => {
       expect(leftovers(join(cwd, 'scratch'))).toEqual([]);
       const whole = trySchema.parse(JSON.parse(readFileSync(join(cwd, 'o/try.json'), 'utf8')));
       if (trials[1]!.outcome === 'faster')
-        expect(whole.paste).toEqual([expect.stringMatching(/^DataLoader\(…, num_workers=\d+, /)]);
+        expect(whole.paste).toEqual([expect.stringMatching(/^DataLoader\(\.\.\., num_workers=\d+, /)]);
       expect(whole.notes.join()).toContain('not redirected: the job writes');
       expect(ran.stderr).toContain('go to a scratch folder');
     }));
