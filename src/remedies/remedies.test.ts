@@ -62,9 +62,9 @@ describe('the Python part', () => {
     const named = readdirSync(folder)
       .filter((name) => name.endsWith('.py'))
       .flatMap((file) =>
-        [...readFileSync(new URL(file, folder), 'utf8').matchAll(/^ {4}name = "([\w-]+)"/gm)].map(
-          (m) => m[1]!,
-        ),
+        [
+          ...readFileSync(new URL(file, folder), 'utf8').matchAll(/^ {4}name(?:: TrialId)? = "([\w-]+)"/gm),
+        ].map((m) => m[1]!),
       );
     expect(named.sort()).toEqual(TRIALS.map(({ id }) => id).sort());
   });

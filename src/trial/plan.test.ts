@@ -1,4 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { TRIALS } from '../remedies/remedies.js';
 import { planFixes } from './plan.js';
@@ -30,16 +29,5 @@ describe('the fixes to try', () => {
   it('are known: a mistyped name gets a hint', () => {
     expect(() => planFixes([], { only: ['tf23'] })).toThrow('there is no fix "tf23"');
     expect(() => planFixes([], { only: ['fused-optimiser'] })).toThrow('did you mean fused-optimizer?');
-  });
-});
-
-describe('the list of fixes', () => {
-  it('is that of the Python part', () => {
-    const folder = new URL('../../python/src/whyslow_capture/trials/fixes/', import.meta.url);
-    const files = readdirSync(folder).filter((name) => name.endsWith('.py'));
-    const named = files.flatMap((file) =>
-      [...readFileSync(new URL(file, folder), 'utf8').matchAll(/^ {4}name = "([\w-]+)"/gm)].map((m) => m[1]!),
-    );
-    expect(named.sort()).toEqual(TRIALS.map(({ id }) => id).sort());
   });
 });

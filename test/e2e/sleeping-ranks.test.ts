@@ -37,7 +37,7 @@ it.each([
     expect(cost_high_ms === null).toBe(least === 0.8);
     if (cost_high_ms !== null) {
       expect(cost_high_ms).toBeGreaterThan(0.7 * cost);
-      expect(sentence).toContain('a trace can');
+      expect(sentence).toContain('a trace does');
     }
   },
 );

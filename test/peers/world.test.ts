@@ -15,9 +15,6 @@ interface Expected {
   readonly max_confidence?: number;
 }
 
-/** Not acceptable today. Every other recording must stay so. */
-const KNOWN: readonly string[] = ['001', '097', '118'];
-
 /** Why the answer is not acceptable. Empty: it is. */
 function faultsOf(report: Report, { acceptable, must_not_say = [], max_confidence = 1 }: Expected): string[] {
   const { bottleneck, confidence } = report.verdict;
@@ -35,7 +32,7 @@ describeWithShared('world', 'recordings from elsewhere', () => {
   const folder = join(SHARED, 'world');
   const all = JSON.parse(readFileSync(join(folder, 'expected.json'), 'utf8')) as Expected[];
 
-  it.each(all.filter(({ id }) => !KNOWN.includes(id)).map((e) => [e.file, e] as const))(
+  it.each(all.map((e) => [e.file, e] as const))(
     'the answer to %s is one that an expert accepts',
     async (file, expected) => {
       const report = await diagnose(join(folder, file)).catch(() => null);

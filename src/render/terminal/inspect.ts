@@ -193,13 +193,13 @@ type Gpus = NonNullable<InspectReport['inputs'][number]['gpus']>;
 function gpusLine(gpus: Gpus): string {
   const figures = [
     [gpus.map((g) => g.utilization), mean, '%\u00a0busy'],
-    [gpus.map((g) => g.clock), mean, 'MHz'],
-    [gpus.map((g) => g.power), mean, 'W'],
-    [gpus.map((g) => g.temperature), largest, '°C\u00a0at most'],
+    [gpus.map((g) => g.clock), mean, '\u00a0MHz'],
+    [gpus.map((g) => g.power), mean, '\u00a0W'],
+    [gpus.map((g) => g.temperature), largest, '\u00a0°C\u00a0at most'],
   ] as const;
   const parts = figures.flatMap(([all, summary, unit]) => {
     const known = all.filter((v) => v !== null);
-    return known.length > 0 ? [`${formatWhole(summary(known))}\u00a0${unit}`] : [];
+    return known.length > 0 ? [`${formatWhole(summary(known))}${unit}`] : [];
   });
   return `${formatCount(gpus.length, 'GPU')} in telemetry${parts.length > 0 ? `: ${parts.join(', ')}` : ''}`;
 }
