@@ -2,6 +2,9 @@
 export const BOTTLENECKS = ['gpu', 'data', 'comms', 'host', 'compute', 'unknown'] as const;
 export type Bottleneck = (typeof BOTTLENECKS)[number];
 
+/** Whose time it is: on a machine without a GPU, `compute` takes the place of the GPU. */
+export const timeOf = (bottleneck: Bottleneck) => (bottleneck === 'compute' ? 'gpu' : bottleneck);
+
 /**
  * Short ids of what slows a job down: `verdict.cause` of a report and of triage, unless a finding explains more. Then its id
  * is the cause. Programs rely on them, so none is renamed. Some are ids of findings too.

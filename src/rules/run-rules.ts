@@ -4,6 +4,7 @@ import { type Ns, ns, toMs } from '../base/units.js';
 import type { HostLine } from '../diagnosis/ranks/host-lines.js';
 import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../diagnosis/run-facts.js';
+import { timeOf } from '../facts/causes.js';
 import { betweenSteps } from '../facts/step-time.js';
 import { COSTS, type Cost } from '../remedies/kit/remedy.js';
 import { type Advice, advise, use } from '../remedies/remedies.js';
@@ -162,7 +163,7 @@ const WORTH_FIRST = 1.05;
  * on measuring; within these, known gains before unknown ones.
  */
 function inOrder(all: readonly Joined[], { bottleneck, cause }: RunFacts['verdict']): Joined[] {
-  const target = bottleneck === 'compute' ? 'gpu' : bottleneck;
+  const target = timeOf(bottleneck);
   const groupOf = ({ finding, rule }: Joined) => {
     if (finding.id === cause) return 0;
     if (rule.comesFirst && (finding.price?.speedup.likely ?? WORTH_FIRST) >= WORTH_FIRST) return 1;

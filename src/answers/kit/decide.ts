@@ -1,4 +1,4 @@
-import { isJobCause } from '../../facts/causes.js';
+import { isJobCause, timeOf } from '../../facts/causes.js';
 import type { Claim, Maker, Remark, Verdict } from './claim.js';
 import { sentenceOf } from './words.js';
 
@@ -46,7 +46,7 @@ interface Explains {
 
 /** The first finding that addresses the bottleneck is its cause, unless the verdict names a phase of the job. */
 export function withCause(verdict: Verdict, findings: readonly Explains[]): Verdict {
-  const target = verdict.bottleneck === 'compute' ? 'gpu' : verdict.bottleneck;
+  const target = timeOf(verdict.bottleneck);
   const found = findings.find((f) => f.addresses === target)?.id;
   return isJobCause(verdict.cause) || !found ? verdict : { ...verdict, cause: found };
 }

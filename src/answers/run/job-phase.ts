@@ -2,7 +2,7 @@ import { largest } from '../../base/statistics.js';
 import { formatWholePercent, share } from '../../base/units.js';
 import type { Observed } from '../../diagnosis/observe.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
-import { jobCause } from '../../facts/causes.js';
+import { jobCause, timeOf } from '../../facts/causes.js';
 import { type JobPhase, type JobTime, recurring } from '../../facts/job-time.js';
 import { betweenSteps } from '../../facts/step-time.js';
 import type { Claim, Words } from '../kit/claim.js';
@@ -50,7 +50,7 @@ export function jobPhaseAnswer({ views }: Pick<Observed, 'views'>): Claim | null
   const steps = claimOfRank(view);
   const before = steps.bottleneck;
   const bottleneck = phase.own && before !== 'unknown' ? before : 'host';
-  const answer = rest[before === 'compute' ? 'gpu' : (before as VerdictClass)] ?? 0;
+  const answer = rest[timeOf(before) as VerdictClass] ?? 0;
   const isClose = before !== bottleneck && answer * CLOSE * job.steps >= phase.ns;
   return {
     view,
