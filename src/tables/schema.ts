@@ -155,7 +155,7 @@ export const TABLES: readonly TableInfo[] = [
       column('speedup_low', 'DOUBLE', 'factor; null: not known'),
       column('speedup_likely', 'DOUBLE', 'factor; null: not known'),
       column('speedup_high', 'DOUBLE', 'factor; null: not known'),
-      column('saving_ms', 'DOUBLE', 'ms per step that the likely speedup saves; null: not known'),
+      column('saving_ms', 'DOUBLE', 'ms per step that this fix saves after those before it; null: not known'),
       column('confidence', 'DOUBLE', '0 to 1'),
       column('ranks', 'STRING', 'ranks that have it, `0, 1, 5`'),
       column('evidence', 'STRING', 'one line for each piece of evidence'),
