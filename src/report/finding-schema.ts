@@ -44,7 +44,9 @@ export const finding = z
     saving_ms: z
       .number()
       .nullable()
-      .describe('milliseconds per step that this fix saves after those listed before it; null if speedup is null'),
+      .describe(
+        'milliseconds per step that this fix saves after those listed before it; null if speedup is null',
+      ),
     confidence: confidence.describe('that the fault is real'),
     ranks,
     evidence: z.array(evidence),
