@@ -11,6 +11,8 @@ from hooked import Job, Net, batches, capturing, duration, names, phases, steps_
 from support import records_of
 from torch.utils.data import DataLoader
 
+from whyslow_capture.api import active
+
 PLAIN = [("data_wait", 0), ("forward", 0), ("backward", 0), ("optimizer", 0)]
 
 
@@ -174,3 +176,84 @@ def test_an_optimizer_with_a_closure_is_timed_between_its_calls(tmp_path: Path) 
     # The best step: a busy machine can interrupt any one of these short steps between its phases.
     assert max(sum(duration(tmp_path, n, name) for name in phases) / ms for n, ms in steps.items()) > 0.6
     assert not model._forward_pre_hooks
+
+
+def test_an_optimizer_that_is_made_anew_takes_the_place_of_the_last(tmp_path: Path) -> None:
+    """Federated learning, fine-tuning per task: the steps of each new optimizer are steps like those before."""
+    job = Job()
+    with capturing(tmp_path, record_every_n_steps=3):
+        for index, x in enumerate(batches(40)):
+            if index % 4 == 0:
+                # The scheduler keeps the old one alive until the next garbage collection.
+                job.optimizer = torch.optim.SGD(job.model.parameters(), lr=0.01)
+                torch.optim.lr_scheduler.ConstantLR(job.optimizer)
+            job.step(x)
+        assert steps_now() == 40
+
+
+def test_a_new_model_with_a_new_optimizer_takes_the_place_of_the_last(tmp_path: Path) -> None:
+    with capturing(tmp_path):
+        for part in torch.stack(batches(12)).split(4):
+            job = Job()
+            for x in part:
+                job.step(x)
+        assert steps_now() == 12
+
+
+def test_optimizers_of_the_same_parameters_that_both_step_have_a_role_each(tmp_path: Path) -> None:
+    job = Job()
+    other = torch.optim.Adam(job.model.parameters())
+    with capturing(tmp_path):
+        for x in batches(10):
+            job.step(x)
+            job.backward(x)
+            other.step()
+        # Both count until it is known that each iteration has both.
+        assert steps_now() <= 12
+
+
+def test_steps_end_with_backward_passes_if_nothing_announces_updates(tmp_path: Path) -> None:
+    model = Net()
+    with capturing(tmp_path):
+        for x in DataLoader(batches(9), batch_size=None):
+            model(x).mean().backward()
+            with torch.no_grad():
+                for parameter in model.parameters():
+                    parameter -= 0.1 * parameter.grad
+                    parameter.grad = None
+        # The first three passes only show that there is no optimizer.
+        assert steps_now() == 7
+    assert phases(tmp_path, 6) == [("data_wait", 0), ("forward", 0), ("backward", 0)]
+
+
+def test_functional_training_is_counted_by_its_gradients(tmp_path: Path) -> None:
+    net = Net()
+    parameters = dict(net.named_parameters())
+
+    def loss(values: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+        return torch.func.functional_call(net, values, (x,)).pow(2).mean()
+
+    with capturing(tmp_path):
+        for x in DataLoader(batches(9), batch_size=None):
+            gradients = torch.func.grad(loss)(parameters, x)
+            parameters = {name: value - 0.1 * gradients[name] for name, value in parameters.items()}
+        assert steps_now() == 7
+    assert ("backward", 0) in phases(tmp_path, 6)
+
+
+def test_passes_end_no_step_while_an_optimizer_exists(tmp_path: Path) -> None:
+    job = Job()
+    original = torch.autograd.grad
+    with capturing(tmp_path):
+        for index, x in enumerate(batches(12)):
+            job.backward(x)
+            if index % 6 == 5:
+                job.optimizer.step()
+        assert steps_now() == 2
+    assert torch.autograd.grad is original
+
+
+def steps_now() -> int:
+    capture = active()
+    assert capture is not None
+    return capture.recorder.current_step

@@ -68,10 +68,22 @@ def test_starts_at_the_first_zero_grad(armed: AutoStart, out: Path) -> None:
     assert names(out, 0) == ["backward", "optimizer"]
 
 
+def test_starts_at_the_first_backward_pass(armed: AutoStart, out: Path) -> None:
+    job = Job()
+    for x in batches(3):
+        job.step(x)
+    close()
+    assert steps_of(out) == [0, 1, 2]
+    assert names(out, 0) == ["backward", "optimizer"]
+
+
 def test_starts_at_the_first_optimizer_step(armed: AutoStart, out: Path) -> None:
     """Inside torch's iteration over its hooks, where none may be added or removed."""
     job = Job()
-    for x in batches(3):
+    for parameter in job.model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    job.optimizer.step()
+    for x in batches(2):
         job.step(x)
     close()
     assert steps_of(out) == [0, 1, 2]
@@ -101,7 +113,7 @@ def test_no_patch_is_left_after_closing(out: Path) -> None:
 
 def test_no_files_or_threads_before_training(armed: AutoStart, out: Path) -> None:
     threads = set(threading.enumerate())
-    Job().model(batches(1)[0]).mean().backward()
+    Job().model(batches(1)[0]).mean()
     assert active() is None
     assert set(threading.enumerate()) <= threads
     assert not out.exists()

@@ -135,11 +135,11 @@ function whyNothing({ ranks, torchIn }: Captured): readonly [what: string, reaso
   if (torchIn === null)
     return [
       'nothing was captured: no training step was seen in any process of this command',
-      ['no Python process imported torch', NO_OPTIMIZER, NOT_HOOKED, ELSEWHERE, EXCLUDED],
+      ['no Python process imported torch', NO_STEP, NOT_HOOKED, ELSEWHERE, EXCLUDED],
     ];
   return [
     `nothing was captured: “${torchIn}” loaded torch, but no training step was seen`,
-    [NO_OPTIMIZER, NOT_HOOKED, EXCLUDED],
+    [NO_STEP, NOT_HOOKED, EXCLUDED],
   ];
 }
 
@@ -151,8 +151,8 @@ function explainFullDisk(lost: number, out: string): string {
 const processes = (count: number) => (count === 1 ? '1 process' : `${count} processes`);
 
 const failed = (status: number) => `the command failed before its first step (exit status ${status})`;
-const NO_OPTIMIZER =
-  'no torch.optim optimizer made a step, which is how the end of a step is recognized (torch.func, and updates by hand without model.zero_grad(), need the lines below)';
+const NO_STEP =
+  'no optimizer of torch.optim made a step and fewer than three backward passes ran, which is how steps are recognized';
 const NOT_HOOKED = 'Python ran with -I, -E or -S, or the command sets PYTHONPATH itself';
 const ELSEWHERE = 'the work ran in a container or on a machine that does not inherit this environment';
 const EXCLUDED = 'WHYSLOW_ENABLED is off, or the configuration excludes these ranks';

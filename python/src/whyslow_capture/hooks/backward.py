@@ -1,4 +1,7 @@
-"""Times `backward`: wraps torch.autograd.backward, which Tensor.backward looks up at each call (torch 2.3 to 2.13)."""
+"""
+Times `backward`: wraps torch.autograd.backward, which Tensor.backward looks up at each call (torch 2.3 to 2.13); and
+torch.autograd.grad, which torch.func looks up too, while nothing but backward passes may end steps.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ class BackwardWatch:
         self._original = torch.autograd.backward
         self._ours = self._make()
         self._patch: Patch | None = None
+        self._grad: Patch | None = None
         # Someone has wrapped our function, so it can no longer be removed.
         self._is_covered = False
 
@@ -30,6 +34,10 @@ class BackwardWatch:
         if self._patch is None:
             self._original = torch.autograd.backward
             self._patch = Patch(torch.autograd, "backward", self._ours)
+        if self._grad is None and self._tracker.pass_steps.is_open:
+            self._grad = Patch(torch.autograd, "grad", self._make_grad(torch.autograd.grad))
+        elif self._grad is not None and not self._tracker.pass_steps.is_open and self._grad.remove():
+            self._grad = None
 
     def disarm(self) -> bool:
         """False if ours had to stay; then it only passes calls on."""
@@ -38,6 +46,8 @@ class BackwardWatch:
                 self._patch = None
             else:
                 self._is_covered = True
+        if self._grad is not None and self._grad.remove():
+            self._grad = None
         return self._patch is None
 
     def _make(self) -> Any:
@@ -74,7 +84,43 @@ class BackwardWatch:
                 return original(tensors, *args, **options)
             finally:
                 tracker.in_backward = False
-                if recorder.recording or tracker.stepped_in_backward:
+                if recorder.recording or tracker.stepped_in_backward or tracker.pass_steps.is_open:
                     ends()
 
         return not_compiled(backward)
+
+    def _make_grad(self, original: Any) -> Any:
+        tracker = self._tracker
+        recorder = tracker.recorder
+        get_ident = threading.get_ident
+
+        @never_compiled
+        def begins(outputs: object) -> None:
+            try:
+                tracker.passes += 1
+                if tracker.pass_steps.is_on and recorder.recording:
+                    tracker.backward_begins(outputs)
+            except Exception as error:
+                tracker.failed(error)
+
+        @never_compiled
+        def ends() -> None:
+            try:
+                tracker.iterations.backward_since_step = True
+                tracker.pass_ends()
+            except Exception as error:
+                tracker.failed(error)
+
+        @functools.wraps(original)
+        def grad(outputs: Any, *args: Any, **options: Any) -> Any:
+            if tracker.in_backward or get_ident() != recorder.thread or not tracker.pass_steps.is_open:
+                return original(outputs, *args, **options)
+            tracker.in_backward = True
+            begins(outputs)
+            try:
+                return original(outputs, *args, **options)
+            finally:
+                tracker.in_backward = False
+                ends()
+
+        return not_compiled(grad)

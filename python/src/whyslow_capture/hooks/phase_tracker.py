@@ -10,13 +10,15 @@ import torch
 
 from ..events.recorder import Recorder
 from ..job.clock import JobClock
-from ..layout import DATA_WAIT, OPTIMIZER
+from ..layout import BACKWARD, DATA_WAIT, OPTIMIZER
 from ..loader_watch import LoaderWatch
 from ..problems import ProblemLog, describe
 from .backward import BackwardWatch
 from .iterations import IterationTracker
 from .modules import KnownModules
 from .optimizer import attached, set_pre_hook
+from .optimizer_roles import OptimizerRoles
+from .pass_steps import PassSteps
 from .periods import LoopPeriod
 from .step_marks import StepMarks
 from .stretches import Stretches
@@ -32,8 +34,9 @@ MAX_DATA_WAITS = 64
 MAX_OPTIMIZERS = 4
 # After this many equal iterations we take the job's loop as known.
 ENOUGH_ALIKE = 4
-# Key for all optimizers that step inside a backward pass.
+# Keys of iterations that no optimizer of their own ends: optimizers inside a backward pass, and backward passes.
 IN_BACKWARD = -1
+BY_PASS = -2
 
 
 class HookedCapture(Protocol):
@@ -60,6 +63,8 @@ class PhaseTracker:
         self.plain_optimizer = 0
         self._iteration_changed = capture.iteration_changed
         self.iterations = IterationTracker()
+        self.roles = OptimizerRoles()
+        self.pass_steps = PassSteps()
         self.loop = LoopPeriod()
         self.marks = StepMarks(capture.recorder)
         self.copied = self.marks.copied
@@ -79,8 +84,8 @@ class PhaseTracker:
         self.in_data = False
         self._stream: int | None = None
         # Consecutive iterations that ended with one step of one optimizer; and the id of that optimizer while nothing
-        # else needs to be watched.
-        self._steady = self._quiet = 0
+        # else needs to be watched, with its role.
+        self._steady = self._quiet = self._quiet_role = 0
         # Backward passes in the previous iteration, and so far in this one.
         self.usual_passes = self.passes = 0
         # Optimizer steps in the previous round, and in this one by optimizer.
@@ -193,8 +198,18 @@ class PhaseTracker:
                 self._arm_again()
         if self.stepped_in_backward:
             self.stepped_in_backward = False
-            self._find_models(None)
+            self._find_models(None, IN_BACKWARD)
             self._end_iteration(IN_BACKWARD)
+        else:
+            self.pass_ends()
+
+    def pass_ends(self) -> None:
+        """A pass ended, outside any optimizer. It ends the step if nothing else does."""
+        if self.pass_steps.is_open and self.pass_steps.pass_ends_step():
+            if self.recorder.recording and self.recorder.is_open(BACKWARD):
+                self.marks.backward_ends()
+            self._find_models(None, BY_PASS)
+            self._end_iteration(BY_PASS)
 
     # -- optimizer ---------------------------------------------------------------------------------------------------
 
@@ -205,6 +220,8 @@ class PhaseTracker:
 
     def optimizer_ends(self, optimizer: object) -> None:
         """Called in every step, since it may end the step."""
+        if self._quiet and id(optimizer) != self._quiet and self.roles.of(optimizer) == self._quiet_role:
+            self._quiet = id(optimizer)  # made anew
         if id(optimizer) == self._quiet:
             if not self.loop.is_plain:
                 self._round_ends()
@@ -222,12 +239,12 @@ class PhaseTracker:
             # This may be one of autograd's threads, so only set the flag.
             self.stepped_in_backward = True
             return
-        key = id(optimizer)
-        if self.marks.optimizer_ends(key):
+        if self.marks.optimizer_ends(id(optimizer)):
             self.disarm()
+        key = self.roles.of(optimizer)
         if key not in self._known and len(self._known) < MAX_OPTIMIZERS:
-            self._find_models(optimizer)
-        self._end_iteration(key)
+            self._find_models(optimizer, key)
+        self._end_iteration(key, optimizer)
 
     def gradients_zeroed(self, holder: object) -> bool:
         """
@@ -238,15 +255,16 @@ class PhaseTracker:
         if self.sees_steps:
             return False
         if self.iterations.backward_since_step and not self.in_backward:
-            self._find_models(holder if isinstance(holder, torch.optim.Optimizer) else None)
-            self._end_iteration(id(holder))
+            optimizer = holder if isinstance(holder, torch.optim.Optimizer) else None
+            key = id(holder) if optimizer is None else self.roles.of(optimizer)
+            self._find_models(optimizer, key)
+            self._end_iteration(key)
         return True
 
-    def _find_models(self, optimizer: object) -> None:
+    def _find_models(self, optimizer: object, key: int) -> None:
         """
         Searches for the optimizer's models. Not in its first step if that is recorded, because the search is slow.
         """
-        key = id(optimizer)
         if key in self._known:
             return
         if self.recorder.recording and key not in self._seen:
@@ -256,8 +274,10 @@ class PhaseTracker:
         if self.forward is not None:
             self.forward.look_for_models(optimizer)
 
-    def _end_iteration(self, key: int) -> None:
+    def _end_iteration(self, key: int, optimizer: object = None) -> None:
         iterations = self.iterations
+        if key != BY_PASS and self.pass_steps.is_open:
+            self.pass_steps.close()
         is_over = iterations.stepped(key)
         self._steps_so_far[key] += 1
         if is_over:
@@ -267,8 +287,8 @@ class PhaseTracker:
             self._arm_again()
         # A loop around one optimizer needs no more watching. A compiled step() does: there is no other signal.
         self._steady = self._steady + 1 if is_over and iterations.is_steady(key) else 0
-        is_known = self._steady >= ENOUGH_ALIKE and self.sees_steps and key in self._known
-        self._watch(self.recorder.recording or not is_known, key)
+        is_known = self._steady >= ENOUGH_ALIKE and self.sees_steps and key in self._known and optimizer is not None
+        self._watch(self.recorder.recording or not is_known, id(optimizer), key)
 
     def _round_ends(self) -> None:
         """Each optimizer has made its steps. In most jobs that is the iteration."""
@@ -298,14 +318,14 @@ class PhaseTracker:
         if self.copies is not None:
             self.copies.disarm()
 
-    def _watch(self, wanted: bool, key: int = 0) -> None:
-        """Whether to watch backward passes and optimizer begins. `key`: the optimizer that needs no watching."""
+    def _watch(self, wanted: bool, optimizer: int = 0, role: int = 0) -> None:
+        """Whether to watch backward passes and optimizer begins. `optimizer`: the id of the one that needs none."""
         self.plain_optimizer = 0
         if wanted:
             self._quiet = 0
             self.backward.arm()
         else:
-            self._quiet = key
+            self._quiet, self._quiet_role = optimizer, role
             self.backward.disarm()
         if attached() is self:
             set_pre_hook(wanted)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class AutoStart:
-    """Waits for the first batch, the first zero_grad() or the first optimizer step, whichever comes first."""
+    """Waits for the first batch, zero_grad(), backward pass or optimizer step, whichever comes first."""
 
     def __init__(self) -> None:
         self._patches = Patches()
@@ -39,6 +39,8 @@ class AutoStart:
         self._put(dataloader._BaseDataLoaderIter, "__next__", only_main=True)
         self._put(torch.optim.Optimizer, "zero_grad", only_main=False)
         self._put(torch.nn.Module, "zero_grad", only_main=True)
+        self._put(torch.autograd, "backward", only_main=True)
+        self._put(torch.autograd, "grad", only_main=True)
         optimizer_hooks.attach(self)
 
     def disarm(self) -> None:
@@ -50,13 +52,13 @@ class AutoStart:
         original = getattr(owner, name)
 
         @functools.wraps(original)
-        def call(self_: Any, *args: Any, **options: Any) -> Any:
+        def call(*args: Any, **options: Any) -> Any:
             if self._waiting and not is_compiling() and not (only_main and not on_main_thread()):
                 self.begin()
                 if not self._waiting:
                     # The attribute now holds the hook of the capture that has just begun.
-                    return getattr(owner, name)(self_, *args, **options)
-            return original(self_, *args, **options)
+                    return getattr(owner, name)(*args, **options)
+            return original(*args, **options)
 
         self._patches.put(owner, name, not_compiled(call))
 
