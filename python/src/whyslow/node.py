@@ -1,4 +1,4 @@
-"""The command line is a Node.js program that the wheel brings along. This finds it, and the Node.js that runs it."""
+"""The command line is a Node.js program in the wheel. This finds it, and the Node.js that runs it."""
 
 from __future__ import annotations
 
