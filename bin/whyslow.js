@@ -1,16 +1,19 @@
 #!/usr/bin/env node
 // CommonJS (bin/package.json), because a module is loaded through libuv's thread pool, and its size is fixed by its
 // first use: inflating runs there, and the default of 4 threads would hold up every file beyond the fourth.
-const { stat } = require('node:fs');
-const { availableParallelism } = require('node:os');
-const { join } = require('node:path');
-const { pathToFileURL } = require('node:url');
 
+// Before anything else, because an old Node knows no `node:fs`.
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 19)) {
   console.error(`whyslow needs Node 20.19 or newer; this is ${process.versions.node}.`);
   process.exit(2);
 }
+
+const { stat } = require('node:fs');
+const { availableParallelism } = require('node:os');
+const { join } = require('node:path');
+const { pathToFileURL } = require('node:url');
+
 if (process.argv.length === 3 && ['--version', '-V'].includes(process.argv[2])) {
   // Nothing else is needed for that.
   console.log(require('../package.json').version);

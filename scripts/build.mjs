@@ -20,8 +20,8 @@ const program = {
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
-  // What every start loads goes into the bundle: finding a package takes longer than reading it.
-  external: ['yauzl', 'tinyglobby', '@duckdb/node-api'],
+  // Everything is bundled: finding a package takes longer than reading it, and the wheel has no node_modules. DuckDB is optional.
+  external: ['@duckdb/node-api'],
   banner: REQUIRE,
   logLevel: 'warning',
   metafile: true,
@@ -44,7 +44,6 @@ const whole = await build({
   outExtension: { '.js': '.cjs' },
   splitting: false,
   format: 'cjs',
-  external: ['@duckdb/node-api'],
   // Node 20 cannot import from compiled code.
   supported: { 'dynamic-import': false },
   define: { 'import.meta.url': 'moduleUrl' },
@@ -88,7 +87,6 @@ const task = await build({
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
-  // Optional, and of no use to a task.
   external: ['@duckdb/node-api'],
   banner: REQUIRE,
   logLevel: 'warning',

@@ -149,6 +149,21 @@ def test_the_jobs_own_package_is_preferred(tmp_path: Path, fake_torch: dict[str,
     assert python("import torch", with_path(fake_torch, own)).stdout.splitlines()[-1] == "their own"
 
 
+def test_nothing_else_is_imported_from_our_folder(tmp_path: Path, fake_torch: dict[str, str]) -> None:
+    arm = """
+import sys
+try:
+    import next_to_us
+except ImportError as error:
+    print(error)
+def start_when_training_begins():
+    print([f for f in sys.meta_path if "Our" in type(f).__name__])
+"""
+    others = {"next_to_us.py": "", "whyslow_capture/inject/autostart.py": arm}
+    write(Path(fake_torch["WHYSLOW_PYTHON"]), others)
+    assert python("import torch", fake_torch).stdout.splitlines()[-2:] == ["No module named 'next_to_us'", "[]"]
+
+
 def test_whyslow_run_inside_whyslow_run(tmp_path: Path, fake_torch: dict[str, str]) -> None:
     outer = tmp_path / "outer"
     outer.symlink_to(SITE)

@@ -99,8 +99,12 @@ export function jobEnvironment(
   };
 }
 
+/** Where whyslow_capture is: in this package or, in a wheel, next to the folder `whyslow` that has this package. */
+const SOURCES = ['python/src', '../..'];
+
 export function pythonPart() {
-  const source = fileURLToPath(new URL('python/src', packageRoot()));
+  const places = SOURCES.map((path) => fileURLToPath(new URL(path, packageRoot())));
+  const source = places.find((path) => existsSync(join(path, 'whyslow_capture'))) ?? places[0]!;
   const startUp = join(source, 'whyslow_capture/inject/site');
   return { source, startUp, isThere: existsSync(join(startUp, 'sitecustomize.py')) };
 }

