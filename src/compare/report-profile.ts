@@ -72,6 +72,7 @@ function stepOf(step: Fields): ReportStep {
     ms: timeOrNull(step.ms),
     source: step.source === 'events' || step.source === 'gpu-timeline' ? step.source : 'host',
     profiled_ms: timeOrNull(step.profiled_ms),
+    profiled_time: null,
     times_ms: times.flatMap((t) => (numberOf(t) ? [ms(t)] : [])),
     corrected: step.corrected === true,
     iteration: step.iteration ? iterationOf(objectOf(step.iteration)) : null,

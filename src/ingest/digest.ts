@@ -7,7 +7,7 @@ import type { EventLog } from '../model/event-log.js';
 import { Trace } from '../model/trace.js';
 import type { TraceData } from '../model/trace-data.js';
 import { analyzeTrace } from '../traces/analyze-trace.js';
-import { checkTrace } from '../traces/checks/trace-checks.js';
+import { checkTrace, withFoundSteps } from '../traces/checks/trace-checks.js';
 import type { AnalyzeOptions } from '../traces/trace-facts.js';
 import { summarizeTrace } from '../traces/trace-summary.js';
 import type { Input, InputIdentity, TraceInput } from './input.js';
@@ -89,7 +89,8 @@ function drawn(trace: Trace, path: string, { columns, bounded }: DrawOptions): D
 /** A bug in the analysis must not cost the user the other files, nor the health checks of this one. */
 function analyzed(trace: Trace, options: AnalyzeOptions, checks: readonly CheckResult[]) {
   try {
-    return { facts: analyzeTrace(trace, options), checks };
+    const facts = analyzeTrace(trace, options);
+    return { facts, checks: facts ? withFoundSteps(checks, facts) : checks };
   } catch (error) {
     if (process.env.WHYSLOW_DEBUG) throw error;
     const message = `the analysis failed: ${messageOf(error)}`;

@@ -20,6 +20,7 @@ describe('stepSource', () => {
   const step = {
     ms: 159,
     profiled_ms: 161,
+    profiled_time: null,
     source: 'gpu-timeline',
     count: 3,
     first: 3,

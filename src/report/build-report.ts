@@ -1,6 +1,7 @@
 import type { Diagnosis } from '../answers/diagnosis.js';
 import { withCause } from '../answers/kit/decide.js';
 import { delayWords } from '../answers/kit/late-words.js';
+import { isDisputed } from '../answers/steps/doubts.js';
 import { ns, share, toMs, toSeconds, toUs } from '../base/units.js';
 import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
 import { isMeasured } from '../facts/step-time.js';
@@ -70,6 +71,7 @@ const NO_STEP: ReportStep = {
   ms: null,
   source: 'host',
   profiled_ms: null,
+  profiled_time: null,
   times_ms: [],
   corrected: false,
   parts: [],
@@ -86,6 +88,7 @@ function stepOf(view: RankView | null): ReportStep {
     ms: toMs(view.step.whole),
     source: isMeasured(view.step) ? 'events' : view.step.recordedBy,
     profiled_ms: view.source === 'trace' ? toMs(view.step.recorded) : null,
+    profiled_time: view.source === 'trace' && isDisputed(view) ? sharesOfClasses(view.facts.time) : null,
     times_ms: stepTimes(view),
     corrected: !isMeasured(view.step),
     parts: partsOf(view),

@@ -42,6 +42,28 @@ const job = z.strictObject({
     .describe('where all of it went, largest first; no time counts twice'),
 });
 
+const time = z
+  .strictObject({
+    compute: fraction.describe('GPU computing'),
+    comms_transfer: fraction.describe('exposed transfers between ranks'),
+    comms_wait: fraction.describe('collectives waiting for a late rank'),
+    copy: fraction.describe('exposed copies between host and GPU'),
+    idle_data: fraction.describe('GPU idle: waiting for the next batch'),
+    idle_sync: fraction.describe('GPU idle: the host synchronized with it, then had to catch up'),
+    idle_compile: fraction.describe('GPU idle: something is being compiled'),
+    idle_comms: fraction.describe('GPU idle: the host waits in a collective'),
+    idle_host: fraction.describe('GPU idle: the host does not launch fast enough'),
+    idle_other: fraction.describe('GPU idle for no recorded reason'),
+  })
+  .refine((t) => {
+    const sum = Object.values(t).reduce((a, b) => a + b, 0);
+    return sum === 0 || Math.abs(sum - 1) <= SUM_TOLERANCE;
+  }, 'the fractions must add up to 1, or all be 0 without steps')
+  .meta({
+    id: 'time',
+    description: 'fractions of the step that add up to 1; all 0 where there are no steps',
+  });
+
 const step = z.strictObject({
   ms: ms
     .nullable()
@@ -50,6 +72,11 @@ const step = z.strictObject({
     ),
   source: z.enum(['events', 'gpu-timeline', 'host']).describe('what ms was measured with'),
   profiled_ms: ms.nullable().describe('step time as the profiler recorded it; null without a trace'),
+  profiled_time: time
+    .nullable()
+    .describe(
+      'how profiled_ms divides, if that names another bottleneck than the estimate without the profiler, or the estimate is at its limit; else null',
+    ),
   times_ms: z
     .array(ms)
     .describe(
@@ -85,28 +112,6 @@ const step = z.strictObject({
   first: z.int().nullable(),
   last: z.int().nullable(),
 });
-
-const time = z
-  .strictObject({
-    compute: fraction.describe('GPU computing'),
-    comms_transfer: fraction.describe('exposed transfers between ranks'),
-    comms_wait: fraction.describe('collectives waiting for a late rank'),
-    copy: fraction.describe('exposed copies between host and GPU'),
-    idle_data: fraction.describe('GPU idle: waiting for the next batch'),
-    idle_sync: fraction.describe('GPU idle: the host synchronized with it, then had to catch up'),
-    idle_compile: fraction.describe('GPU idle: something is being compiled'),
-    idle_comms: fraction.describe('GPU idle: the host waits in a collective'),
-    idle_host: fraction.describe('GPU idle: the host does not launch fast enough'),
-    idle_other: fraction.describe('GPU idle for no recorded reason'),
-  })
-  .refine((t) => {
-    const sum = Object.values(t).reduce((a, b) => a + b, 0);
-    return sum === 0 || Math.abs(sum - 1) <= SUM_TOLERANCE;
-  }, 'the fractions must add up to 1, or all be 0 without steps')
-  .meta({
-    id: 'time',
-    description: 'fractions of the step that add up to 1; all 0 where there are no steps',
-  });
 
 const rank = z.strictObject({
   rank: z.int().min(0),

@@ -61,6 +61,8 @@ export interface ReportStep {
   readonly ms: Ms | null;
   /** what ms was measured with */ readonly source: 'events' | 'gpu-timeline' | 'host';
   /** step time as the profiler recorded it; null without a trace */ readonly profiled_ms: Ms | null;
+  /** how profiled_ms divides, if that names another bottleneck than the estimate without the profiler, or the estimate is at its limit; else null */
+  readonly profiled_time: TimeShares | null;
   /** step times that ms is the mean of, in order: what compare needs; of many steps, means of groups of equal length */
   readonly times_ms: readonly Ms[];
   /** true: ms is an estimate, profiled_ms without the profiler's own cost */ readonly corrected: boolean;
@@ -77,15 +79,6 @@ export interface ReportStep {
   readonly last: number | null;
 }
 
-export interface ReportIteration {
-  /** in one step; the usual number if it varies */ readonly optimizer_steps: number;
-  readonly optimizers: number;
-  /** 0: not seen */ readonly backward_passes: number;
-  /** steps differ in their number of optimizer steps */ readonly varies: boolean;
-  /** it has a stretch in which the model is called without gradients */ readonly rollout: boolean;
-  readonly text: string;
-}
-
 /** fractions of the step that add up to 1; all 0 where there are no steps */
 export interface TimeShares {
   /** GPU computing */ readonly compute: Share;
@@ -98,6 +91,15 @@ export interface TimeShares {
   /** GPU idle: the host waits in a collective */ readonly idle_comms: Share;
   /** GPU idle: the host does not launch fast enough */ readonly idle_host: Share;
   /** GPU idle for no recorded reason */ readonly idle_other: Share;
+}
+
+export interface ReportIteration {
+  /** in one step; the usual number if it varies */ readonly optimizer_steps: number;
+  readonly optimizers: number;
+  /** 0: not seen */ readonly backward_passes: number;
+  /** steps differ in their number of optimizer steps */ readonly varies: boolean;
+  /** it has a stretch in which the model is called without gradients */ readonly rollout: boolean;
+  readonly text: string;
 }
 
 export interface ReportLine {

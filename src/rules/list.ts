@@ -14,6 +14,7 @@ export { rule as hostPause } from './host/host-pause.js';
 export { rule as hostSync } from './host/host-sync.js';
 export { rule as launchBound } from './host/launch-bound.js';
 export { rule as memoryPressure } from './host/memory-pressure.js';
+export { rule as modelOnCpu } from './host/model-on-cpu.js';
 export { rule as noCudaGraphs } from './host/no-cuda-graphs.js';
 export { rule as oneSlowStep } from './host/one-slow-step.js';
 export { rule as profilerLeftOn } from './host/profiler-left-on.js';

@@ -1,3 +1,4 @@
+import { isDisputed } from '../answers/steps/doubts.js';
 import type { Problem } from '../base/problem.js';
 import { largest } from '../base/statistics.js';
 import { type Ns, ns, toMs } from '../base/units.js';
@@ -57,7 +58,12 @@ export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
           const finding = { ...alone, price };
           if (view && exceedsStep(finding, view)) problems.push(impossible(rule));
           else if (counts(rule, finding))
-            all.push({ rule, view, finding, advice: adviceOf(rule, finding, view, run) });
+            all.push({
+              rule,
+              view,
+              finding: { ...finding, price: price && view && asDisputed(price, view) },
+              advice: adviceOf(rule, finding, view, run),
+            });
           else if (isFirst(view)) addTo(reasons, reportedAs(rule), MOSTLY_BETWEEN_STEPS);
         }
       } catch (error) {
@@ -94,6 +100,13 @@ function ofWholeStep(price: Price, view: RankView): Price {
     (view.step.unprofiled + outside) / (view.step.unprofiled / speedup + outside);
   const { low, likely, high } = price.speedup;
   return { ...price, speedup: { low: whole(low), likely: whole(likely), high: whole(high) } };
+}
+
+/** The estimate that decides the bottleneck also decides the gain: as recorded, the fix may gain nothing. */
+function asDisputed(price: Price, view: RankView): Price {
+  if (!isDisputed(view)) return price;
+  const { low, likely, high } = price.speedup;
+  return { ...price, speedup: { low: Math.min(1, low), likely: Math.sqrt(Math.max(1, likely)), high } };
 }
 
 function addTo(reasons: Map<string, string[]>, name: string, reason: string): void {

@@ -1,42 +1,130 @@
+import { inBlocks } from '../base/blocks.js';
+import { Category } from '../model/category.js';
 import type { Trace } from '../model/trace.js';
 import { hasOperators } from './timeline/host-spans.js';
+
+/** Engines that serve models, as their own names for steps, ranges and Python files show. */
+export const ENGINES = ['vllm', 'sglang', 'tgi', 'tensorrt-llm', 'tensorrt', 'lmdeploy', 'xdit'] as const;
+export type Engine = (typeof ENGINES)[number];
+
+/** What a recording is of. `unknown`: no operators were recorded, so nothing shows it. */
+export const TASKS = ['training', 'inference', 'unknown'] as const;
+export type Task = (typeof TASKS)[number];
 
 /** What kind of program was recorded. */
 export interface Program {
   /** It runs PyTorch. Otherwise the division of time holds, but advice about PyTorch does not. */
   readonly torch: boolean;
-  /** It has a backward pass or an optimizer. */
-  readonly trains: boolean;
+  /** Whether it has a backward pass or an optimizer. */
+  readonly task: Task;
   /** The engine that serves a model with it. Null: none was recognized. */
-  readonly serving: 'vllm' | 'sglang' | 'tensorrt' | null;
+  readonly engine: Engine | null;
+  /** Most launches go into a graph that is being captured, and run later. */
+  readonly captures: boolean;
+  /** Which steps a serving engine says that it ran. */
+  readonly served: { readonly prefill: number; readonly decode: number };
 }
 
 /** Names of PyTorch's operators, kernels, compiled kernels and Python files. */
 const TORCH =
   /^aten::|\bat::(?:native|cuda)|\bat_cuda_detail|^triton_|torch\/|^Optimizer\.|^ProfilerStep#|c10d?::|_C10/;
-/** An optimizer, a node of the backward graph, or a kernel of one. */
-const TRAINS = /^Optimizer\.|^autograd::|Backward\d{0,3}$|_backward|backward_|\badam|multi_tensor/i;
-/** Steps and Python files of engines. */
-const ENGINES = [
-  ['vllm', /^execute_(?:new_)?\d+_|\bvllm[/.:]/],
-  ['sglang', /^step\[|\bsglang[/.:]/],
+/** An optimizer, or a node of the backward graph. */
+const TRAINS = /^Optimizer\.|^autograd::|Backward\d{0,3}$|_backward(?:_|$)|^backward(?:[ _]pass)?$/i;
+const KERNEL_TRAINS = /backward|_bwd(?:_|$)|(?:^|_)bwd_|[dw]grad|\badam|FusedAdam|FusedSgd/i;
+const FRAME_TRAINS =
+  /^torch\/(?:optim\/[\w/]{1,60}\.py\(\d+\): step|autograd\/__init__\.py\(\d+\): backward|_tensor\.py\(\d+\): backward)$/;
+
+/** SGLang imports parts of vLLM, so it comes first. */
+const OF_ENGINES: readonly (readonly [Engine, RegExp])[] = [
+  ['sglang', /\bsglang[/.:]|^step\[(?:DECODE|EXTEND|PREFILL|MIXED)\b/],
+  ['vllm', /\bvllm[/.:]|^vllm_|^execute_(?:new_)?\d+_/],
+  ['tgi', /\btext_generation_server[/.:]/],
+  ['tensorrt-llm', /\btensorrt_llm[/.:]/],
   ['tensorrt', /^ExecutionContext::|^TensorRT|\bnvinfer1?::/],
+  ['lmdeploy', /\blmdeploy[/.:]/],
+  ['xdit', /\bxfuser[/.:]|^execute_diffusion_/],
+];
+/** What a model is made of. Without any of these, operators are a benchmark or preparation of data. */
+const MODEL =
+  /^aten::(?:_?(?:\w{1,30}_)?conv(?:olution|\d)|(?:add|b|badd)?mm$|linear$|\w{0,40}attention|embedding$)/;
+/** Engines' names for steps: SGLang's own, and one that vLLM made and others use too. */
+const SERVED = [
+  [/^step\[(?:EXTEND|PREFILL)/, /^step\[DECODE/],
+  [
+    /^execute_\d+_context_[1-9]\d*\b.{0,200}_generation_0\b/,
+    /^execute_\d+_context_0\b.{0,200}_generation_[1-9]/,
+  ],
 ] as const;
+const CAPTURES = /^(?:cuda|hip)(?:Stream(?:Begin|End)Capture|GraphInstantiate)|^capture_\d+_[A-Z]+$/;
 
 const LONGEST = 2000;
+const OPERATOR = 1;
+const KERNEL = 2;
+const FRAME = 4;
+const CALL = 8;
+const GROUPS: Readonly<Partial<Record<Category, number>>> = {
+  [Category.cpuOp]: OPERATOR,
+  [Category.annotation]: OPERATOR,
+  [Category.kernel]: KERNEL,
+  [Category.pythonFunction]: FRAME,
+  [Category.runtime]: CALL,
+};
 
 export function programOf(trace: Trace): Program {
   const { strings } = trace;
-  let torch = hasOperators(trace);
-  let trains = false;
-  let serving: Program['serving'] = null;
+  const groups = groupsOfNames(trace);
+  const found = new Set<Engine>();
+  let [torch, model, operators, trains, captures] = [hasOperators(trace), false, 0, false, false];
   for (let id = 0; id < strings.size; id++) {
+    const group = groups[id]!;
     const text = strings.text(id);
     if (text.length > LONGEST) continue;
     torch ||= TORCH.test(text);
-    trains ||= TRAINS.test(text);
-    serving ??= ENGINES.find(([, pattern]) => pattern.test(text))?.[0] ?? null;
-    if (torch && trains && serving) break;
+    const operator = (group & OPERATOR) !== 0;
+    operators += Number(operator && text.startsWith('aten::'));
+    model ||= operator && MODEL.test(text);
+    trains ||=
+      (operator && TRAINS.test(text)) ||
+      ((group & KERNEL) !== 0 && KERNEL_TRAINS.test(text)) ||
+      ((group & FRAME) !== 0 && FRAME_TRAINS.test(text));
+    captures ||= (group & (CALL | OPERATOR)) !== 0 && CAPTURES.test(text);
+    for (const [engine, pattern] of OF_ENGINES) if (pattern.test(text)) found.add(engine);
   }
-  return { torch, trains, serving };
+  const engine = OF_ENGINES.find(([name]) => found.has(name))?.[0] ?? null;
+  const { launches, launchesWithoutWork } = trace.links;
+  return {
+    torch,
+    task: trains
+      ? 'training'
+      : engine !== null || (model && operators >= FORWARD_PASS)
+        ? 'inference'
+        : 'unknown',
+    engine,
+    captures: captures && launchesWithoutWork > launches / 2,
+    served: servedSteps(trace),
+  };
+}
+
+/** A forward pass calls at least as many different operators. Fewer are a benchmark, which shows neither. */
+const FORWARD_PASS = 8;
+
+/** What kinds of events have each name. */
+function groupsOfNames({ data, strings }: Trace): Uint8Array {
+  const groups = new Uint8Array(strings.size);
+  const ofKind = data.kinds.map((k) => GROUPS[k.category] ?? 0);
+  inBlocks(data.rows, (from, to) => {
+    for (let row = from; row < to; row++) groups[data.name[row]!]! |= ofKind[data.kind[row]!]!;
+  });
+  return groups;
+}
+
+/** Of several ways to name steps, the one with most names counts: each step may have a name of each. */
+function servedSteps({ index }: Trace): Program['served'] {
+  const count = (pattern: RegExp) =>
+    index.named(
+      (k) => k.phase === 'X' && k.category === Category.annotation,
+      (text) => text.length < LONGEST && pattern.test(text),
+    ).length;
+  const ways = SERVED.map(([prefill, decode]) => ({ prefill: count(prefill), decode: count(decode) }));
+  return ways.reduce((a, b) => (b.prefill + b.decode > a.prefill + a.decode ? b : a));
 }

@@ -26,7 +26,7 @@ describe('remarks on a recording', () => {
   it('steps of a serving engine are named as that', () => {
     const served = STEP.replace('ProfilerStep#0', 'execute_32_context_0(sq0)_generation_32(sq32)');
     expect(programRemark(observed(steps(3, 1000, served)))?.detail).toBe(
-      'These are steps of vLLM, which serves a model',
+      'The recording shows vLLM, which serves a model: 3 decode steps',
     );
   });
 

@@ -262,12 +262,11 @@ export const DOUBT_CHECKS = [
     id: 'correction-decides',
     text: 'the answer changes when the profiler’s cost is subtracted, and that cost is an estimate',
     settledBy: STEP_TIMES,
-    check: ({ view, lateComputing }) => {
-      const recorded = emptyingQueue(view) ? null : sharesAsRecorded(view);
-      const changes =
-        recorded !== null && bestClass(recorded, lateComputing) !== bestClass(sharesOf(view), lateComputing);
-      return when(changes, atMost(view.step.unprofiled < 0.5 * view.step.recorded ? 0.5 : 0.6));
-    },
+    check: ({ view, lateComputing }) =>
+      when(
+        correctionDecides(view, lateComputing),
+        atMost(view.step.unprofiled < 0.5 * view.step.recorded ? 0.5 : 0.6),
+      ),
   },
   {
     id: 'correction-at-its-limit',
@@ -366,6 +365,15 @@ export function captureNext(view: RankView | null, doubts: readonly Doubt[]): st
   if (view && view.facts.steps.count < 4) next.push(SIX_STEPS);
   return next.length > 0 ? [...new Set(next)] : [SIX_STEPS];
 }
+
+/** The division as recorded names another bottleneck than the one without the profiler's estimated cost. */
+function correctionDecides(view: RankView, lateComputing: number): boolean {
+  const recorded = emptyingQueue(view) ? null : sharesAsRecorded(view);
+  return recorded !== null && bestClass(recorded, lateComputing) !== bestClass(sharesOf(view), lateComputing);
+}
+
+/** The estimated cost of the profiler decides the answer, or is as large as whyslow ever subtracts: both divisions are shown. */
+export const isDisputed = (view: RankView): boolean => correctionDecides(view, 0) || isAtFloor(view);
 
 /** The corrected step is never below this part of the recorded one (replay/recording-cost.ts). */
 const isAtFloor = (view: RankView) =>

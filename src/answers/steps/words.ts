@@ -79,7 +79,7 @@ const SHOWN = 0.005;
 
 function inputOf(view: RankView): string {
   if (Math.min(view.time.copy, view.copies.toDevice) > view.time.idle_data)
-    return view.source === 'trace' && !view.facts.program.trains
+    return view.source === 'trace' && view.facts.program.task !== 'training'
       ? 'data to be copied to it'
       : 'batches to be copied to it';
   if (view.source === 'log') return 'input';

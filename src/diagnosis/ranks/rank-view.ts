@@ -166,5 +166,20 @@ export function unseenGpu(view: RankView): 'launched' | 'listed' | 'unread' | nu
   if (detail?.operators.some(({ name }) => startsGpuWork(name))) return 'launched';
   // Capture knows whether the job uses a GPU.
   if (view.log?.facts.phases.allHost) return null;
-  return device === null ? null : 'listed';
+  return device === null || computesOnCpu(view) ? null : 'listed';
 }
+
+/** Operators that only run on the CPU: those of oneDNN, MKL and NNPACK, and what PyTorch names after it. */
+const ONLY_ON_CPU = /^(?:aten|mkldnn|mkl)::_?(?:mkldnn|mkl|nnpack)_|_for_cpu$|^(?:mkldnn|mkl|onednn)::/;
+/** They take this part of a step whose model runs on the CPU. */
+const MOST_OF_STEP = 0.5;
+
+/** Time per step in operators that prove that the model runs on the CPU. */
+export function cpuOnlyTime({ facts }: TraceView): number {
+  const operators = facts.detail?.operators.filter(({ name }) => ONLY_ON_CPU.test(name)) ?? [];
+  return operators.reduce((sum, o) => sum + o.self, 0) / (facts.detail?.steps ?? 1);
+}
+
+/** The model runs on the CPU, whatever GPU the machine has. */
+export const computesOnCpu = (view: TraceView): boolean =>
+  !view.facts.hasGpuWork && cpuOnlyTime(view) >= MOST_OF_STEP * view.step.recorded;

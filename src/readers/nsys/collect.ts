@@ -45,11 +45,6 @@ const FAULTS = {
     consequence:
       'Only the one with most GPU work was analyzed; record one file per rank with `nsys profile -o rank%q{RANK}`.',
   },
-  'no-step-ranges': {
-    message: 'No NVTX ranges look like steps.',
-    consequence:
-      'Figures are for the whole recording; put each step into `with torch.cuda.nvtx.range("step")` to divide it.',
-  },
 } as const satisfies Record<string, ProblemText>;
 
 type NsysFaults = FaultCounter<keyof typeof FAULTS>;

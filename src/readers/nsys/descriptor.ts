@@ -21,13 +21,9 @@ const LEAST_STEPS = 2;
 
 /**
  * Finds the NVTX ranges that mark steps: one after the other on a thread, with names such as `step 12` or `iteration`. Of
- * several series the one that covers most time counts. They get the name that torch gives to steps. False: there are none.
+ * several series the one that covers most time counts. They get the name that torch gives to steps.
  */
-function markSteps(
-  events: EventColumns,
-  strings: NsysStrings,
-  isKept: (process: number) => boolean,
-): boolean {
+function markSteps(events: EventColumns, strings: NsysStrings, isKept: (process: number) => boolean): void {
   const { columns, rows } = events.rows;
   const answers = new Map<number, ReturnType<typeof stepNumber>>();
   const order: number[] = [];
@@ -59,13 +55,12 @@ function markSteps(
   }
   const usable = [...all.values()].filter((s) => !s.overlaps && s.rows.length >= LEAST_STEPS);
   const best = usable.reduce<Series | null>((a, b) => (a && a.time >= b.time ? a : b), null);
-  if (!best) return false;
+  if (!best) return;
   const numbered = best.numbers.every((n, i) => i === 0 || n > best.numbers[i - 1]!);
   for (const [i, row] of best.rows.entries()) {
     columns.name[row] = strings.ofText(`ProfilerStep#${numbered ? best.numbers[i] : i}`);
     columns.kind[row] = KIND.user_annotation;
   }
-  return true;
 }
 
 /** Reads an export of Nsight Systems into the columns of a trace. Faults in the data become problems. */
@@ -99,8 +94,7 @@ export async function readExport(file: RandomAccess): Promise<TraceRead> {
   const { process, others } = mainProcess(events);
   const isKept = (of: number) => of === process || of === ANY_PROCESS;
   tellOperators(events, strings);
-  const hasSteps = markSteps(events, strings, isKept);
-  if (isExport && events.rows.rows > 0 && !hasSteps) faults.add('no-step-ranges', null);
+  markSteps(events, strings, isKept);
   if (pages?.isCut) faults.add('cut-database', null);
   if (scanFaults.badPages > 0) faults.add('bad-pages', null, scanFaults.badPages);
   if (scanFaults.badRows > 0) faults.add('bad-rows', null, scanFaults.badRows);

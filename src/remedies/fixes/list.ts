@@ -59,7 +59,7 @@ import {
 } from './ranks.js';
 import { lookFromOutside, nsight, recordTrace, stepBreakdown, watchRun } from './recordings.js';
 import { dumpMissing, readStacks } from './stacks.js';
-import { fewerThreads, numaBinding, ompThreads } from './threads.js';
+import { fewerThreads, numaBinding, ompThreads, toDevice } from './threads.js';
 
 /** Every remedy, in the order in which `whyslow try --all` runs those that have a trial: cheap and harmless ones first. Add yours here. */
 export const REMEDIES = [
@@ -80,6 +80,7 @@ export const REMEDIES = [
   keepCache,
   expandableSegments,
   ompThreads,
+  toDevice,
   numaBinding,
   ddpBucketView,
   ddpBucketSize,

@@ -1,5 +1,5 @@
 import { formatCount } from '../../base/units.js';
-import { remedy, type Spelled } from '../kit/remedy.js';
+import { NONE, remedy, type Spelled } from '../kit/remedy.js';
 
 export interface Threads {
   /** Threads for each rank. */
@@ -87,4 +87,15 @@ export const fewerThreads = remedy({
       : `Give each process as many threads as it has CPUs: OMP_NUM_THREADS=${each}. More DataLoader workers would make it worse.`,
   plain: ({ inWorkers, each }) => ({ lines: [`export OMP_NUM_THREADS=${inWorkers ? 1 : each}`] }),
   usual: { inWorkers: false, each: 1 },
+});
+
+export const toDevice = remedy({
+  id: 'to-device',
+  title: 'the model and its batches on the GPU',
+  cost: 'code',
+  risk: 'numerics',
+  check: 'Compare the first losses with those of the CPU: they agree to a few digits.',
+  text: 'Move the model and every batch to the GPU. If that was meant to happen, check torch.cuda.is_available(): a build of PyTorch for the CPU, or a hidden device (CUDA_VISIBLE_DEVICES), falls back to the CPU without an error.',
+  plain: { lines: ['model = model.to("cuda")', 'x, y = x.to("cuda"), y.to("cuda")'] },
+  usual: NONE,
 });

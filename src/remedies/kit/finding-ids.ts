@@ -34,6 +34,7 @@ const FINDING_IDS = [
   'launch-bound',
   'logging-time',
   'memory-pressure',
+  'model-on-cpu',
   'memory-snapshot',
   'metrics-in-step',
   'nchw-convolutions',

@@ -158,7 +158,13 @@ function step(report: Report, page: Page): string[] {
   const source = stepSource(report);
   if (step.ms === null)
     return paragraph(`no complete step was recorded${source && `; ${source}`}`, page, '  ');
-  const lines = wrapParts(oneLine(`step ${stepSplit(step.ms, time, step.parts)}`), page);
+  const asRecorded =
+    step.profiled_ms !== null && step.profiled_time !== null
+      ? [`as recorded ${stepSplit(step.profiled_ms, step.profiled_time)}`]
+      : [];
+  const lines = [`step ${stepSplit(step.ms, time, step.parts)}`, ...asRecorded].flatMap((text) =>
+    wrapParts(oneLine(text), page),
+  );
   const told = source ? bothEnds(lines, source, page, '  ', { left: same, right: page.c.dim }) : lines;
   if (!step.iteration) return told;
   return [...told, ...paragraph(`a step here is one iteration: ${step.iteration.text}`, page, '  ')];

@@ -2,6 +2,7 @@ import { formatMs, formatPercent, share, toUs, us } from '../../base/units.js';
 import { about, use } from '../../remedies/remedies.js';
 import { evidence } from '../kit/evidence.js';
 import { idleForLaunches, trains } from '../kit/host.js';
+import { loadsBatches } from '../kit/loader.js';
 import { found, silent, type TraceRule, threshold } from '../kit/rule.js';
 import { medianKernel } from '../kit/work.js';
 
@@ -36,6 +37,8 @@ export const rule: TraceRule = {
     thresholds: [BUSY, IDLE, SHORT_KERNEL],
   },
   check(view) {
+    if (view.facts.program.task === 'inference' && !loadsBatches(view))
+      return silent('this is inference: the requests decide the batch size');
     const typical = medianKernel(view);
     if (typical === null) return silent('launches were not recorded');
     const busy = share(view.time.compute / view.step.unprofiled);

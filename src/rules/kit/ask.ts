@@ -6,6 +6,7 @@ import { type RankFinding, type Rule, type RuleResult, silent } from './rule.js'
 const NOTHING_MEASURED = silent('no time passes in the steps');
 export const NEEDS_TRACE = silent('needs a trace');
 const NOT_TORCH = silent('what was recorded is not a PyTorch program');
+const OF_ENGINE = silent('a serving engine decides this, and advice for training loops does not fit it');
 const ONE_STEP = silent('the recording does not show a step twice, so what it shows may be start-up');
 const NO_GAIN = silent('the step would not get shorter: something else holds it up');
 const UNKNOWN_GAIN = silent('the gain is not known, and this rule reports only gains that are');
@@ -16,6 +17,8 @@ export function askRule(rule: Rule, view: RankView | null, run: RunFacts): RuleR
   if (view && !(view.step.unprofiled > 0)) return NOTHING_MEASURED;
   if (view?.source === 'trace') {
     if (!view.facts.program.torch) return NOT_TORCH;
+    if (view.facts.program.engine && view.facts.program.task !== 'training' && !rule.servesToo)
+      return OF_ENGINE;
     if (rule.recurs && view.facts.steps.total < 2) return ONE_STEP;
   }
   const result = checkView(rule, view, run);

@@ -16,6 +16,10 @@ export const INPUT_WAIT = threshold(
 export const silentIfFed = (view: RankView): Silent | undefined =>
   silentBelow(view, view.time.idle_data, INPUT_WAIT, 'input waits are');
 
+/** Batches come from a DataLoader, as far as the recording shows. */
+export const loadsBatches = (view: RankView): boolean =>
+  view.source === 'log' || view.facts.input.inMain + view.facts.input.inWorkers > 0;
+
 export const NO_WORKERS = silent('no DataLoader with workers found');
 
 /** What keeps a loader from being faster. `cores`: more threads are ready to run than there are cores. */

@@ -97,6 +97,8 @@ interface RuleBase {
   readonly comesFirst?: true;
   /** Its finding is about what every step does, so one step is not enough to see it: start-up looks the same. */
   readonly recurs?: true;
+  /** Its advice also fits an engine that serves a model: it is about measuring, ranks or kernels, not about a training loop. */
+  readonly servesToo?: true;
   /** Which sampled lines of the job show the fault: matched against the line's source and the library calls in it. */
   readonly lines?: RegExp;
 }

@@ -19,6 +19,7 @@ const STARVED = threshold(
 
 export const rule: AnyRule = {
   reads: 'traces and logs',
+  servesToo: true,
   unpriced: 'allowed',
   info: {
     id: 'busy-but-starved',

@@ -13,6 +13,7 @@ const SURE = threshold(
 
 export const rule: AnyRule = {
   reads: 'traces and logs',
+  servesToo: true,
   unpriced: 'allowed',
   info: {
     id: 'capture-more',

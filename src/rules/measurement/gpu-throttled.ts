@@ -16,6 +16,7 @@ import { type AnyRule, found } from '../kit/rule.js';
 
 export const rule: AnyRule = {
   reads: 'traces and logs',
+  servesToo: true,
   unpriced: 'allowed',
   info: {
     id: 'gpu-throttled',

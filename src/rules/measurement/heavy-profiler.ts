@@ -12,6 +12,7 @@ const SLOW: readonly string[] = [
 
 export const rule: TraceRule = {
   reads: 'traces',
+  servesToo: true,
   unpriced: 'allowed',
   info: {
     id: 'heavy-profiler',

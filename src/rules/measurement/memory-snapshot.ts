@@ -7,6 +7,7 @@ const CALLS = threshold('allocator calls', 1, 'a step', 'a warm allocator makes 
 
 export const rule: TraceRule = {
   reads: 'traces',
+  recurs: true,
   unpriced: 'allowed',
   info: {
     id: 'memory-snapshot',

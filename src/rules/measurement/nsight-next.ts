@@ -25,6 +25,7 @@ const TUNED: readonly KernelTotal['class'][] = ['gemm', 'conv', 'attention', 'rn
 
 export const rule: TraceRule = {
   reads: 'traces',
+  servesToo: true,
   unpriced: 'allowed',
   info: {
     id: 'nsight-next',

@@ -4,6 +4,7 @@ import { type AnyRule, silent, threshold } from '../kit/rule.js';
 
 export const rule: AnyRule = {
   reads: 'traces and logs',
+  servesToo: true,
   info: {
     id: 'step-split',
     alias: 'T1',

@@ -12,6 +12,7 @@ import { type AnyRule, found, threshold } from '../kit/rule.js';
 
 export const rule: AnyRule = {
   reads: 'traces and logs',
+  servesToo: true,
   unpriced: 'allowed',
   smallGain: 'allowed',
   comesFirst: true,

@@ -4,6 +4,7 @@ import { type AnyRule, found } from '../kit/rule.js';
 
 export const rule: AnyRule = {
   reads: 'traces and logs',
+  servesToo: true,
   unpriced: 'allowed',
   smallGain: 'allowed',
   comesFirst: true,

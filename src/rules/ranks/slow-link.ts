@@ -6,6 +6,7 @@ import { type AnyRule, found, silent, threshold } from '../kit/rule.js';
 
 export const rule: AnyRule = {
   reads: 'traces and logs',
+  servesToo: true,
   unpriced: 'allowed',
   info: {
     id: 'slow-link',

@@ -18,6 +18,7 @@ import type { KindInfo } from '../../model/trace-data.js';
 import { acceleratorOf } from '../accelerator.js';
 import { completeSteps } from '../timeline/complete-steps.js';
 import { wholeSteps } from '../timeline/step-times.js';
+import type { TraceFacts } from '../trace-facts.js';
 
 /** In the order of the report. Each check is pure and returns nothing when all is well. */
 const TRACE_CHECKS: readonly ((trace: Trace) => readonly CheckResult[])[] = [
@@ -76,15 +77,26 @@ function noGpuWork(trace: Trace): readonly CheckResult[] {
 function noSteps(trace: Trace): readonly CheckResult[] {
   if (trace.steps.length > 0 || trace.data.rows === 0) return [];
   const marks = hostCalls(trace, OPTIMIZER_STEP) >= 2 || hostCalls(trace, WAITS_FOR_DATA) >= 2;
-  const advice = markSteps(acceleratorOf(trace).byNsys);
-  const [message, consequence] = marks
-    ? ['no ProfilerStep spans: steps are found by what the job repeats', `less exact; ${advice}`]
-    : [
-        'no ProfilerStep spans: the window is not divided into steps',
-        `figures are for the whole window; ${advice}`,
-      ];
-  return found('warning', 'no-steps', 1, message, consequence);
+  return unmarkedSteps(acceleratorOf(trace), marks);
 }
+
+function unmarkedSteps({ byNsys }: Accelerator, areFound: boolean): readonly CheckResult[] {
+  const unmarked = byNsys ? 'no NVTX ranges mark steps' : 'no ProfilerStep spans';
+  const [message, consequence] = areFound
+    ? ['steps are found by what the job repeats', 'less exact']
+    : ['the window is not divided into steps', 'figures are for the whole window'];
+  return found('warning', NO_STEPS, 1, `${unmarked}: ${message}`, `${consequence}; ${markSteps(byNsys)}`);
+}
+const NO_STEPS = 'no-steps';
+
+/** The analysis may find steps that nothing marks. */
+export const withFoundSteps = (
+  checks: readonly CheckResult[],
+  { steps, accelerator }: Pick<TraceFacts, 'steps' | 'accelerator'>,
+): readonly CheckResult[] =>
+  steps.source === 'window'
+    ? checks
+    : checks.flatMap((check) => (check.code === NO_STEPS ? unmarkedSteps(accelerator, true) : [check]));
 
 const hostCalls = (trace: Trace, name: RegExp): number =>
   trace.index.named(

@@ -31,7 +31,7 @@ import type { LoaderQueue } from '../detail/loader-queue.js';
 import type { OperatorTotal } from '../detail/operators.js';
 import type { Pause, Pauses } from '../detail/pauses.js';
 import type { CopyDirection, CopyKind, KernelSource, WorkClass } from '../kernels/kernel-kind.js';
-import type { Program } from '../program.js';
+import { ENGINES, type Program, TASKS } from '../program.js';
 import type { GpuUnions } from '../timeline/gpu-unions.js';
 import type { OneOffStep } from '../timeline/one-off.js';
 import type { StartUp } from '../timeline/start-up.js';
@@ -161,8 +161,10 @@ export const lightFactsShape: Shape<TraceFacts> = checked(
     hasHostEvents: flag,
     program: object<Program>({
       torch: flag,
-      trains: flag,
-      serving: nullable(oneOf(['vllm', 'sglang', 'tensorrt'])),
+      task: oneOf(TASKS),
+      engine: nullable(oneOf(ENGINES)),
+      captures: flag,
+      served: object<Program['served']>({ prefill: whole(), decode: whole() }),
     }),
     steps: stepsShape,
     time: timeShape,

@@ -19,6 +19,8 @@ interface Launches {
   readonly end: Float64Array;
   /** Hands data over between host and device, or launches a whole graph: layers inside a step do not. */
   readonly handsOver: Uint8Array;
+  /** Computes: a loop of copies alone is no step. */
+  readonly computes: Uint8Array;
 }
 
 /**
@@ -30,6 +32,7 @@ export function repeatedLaunches(trace: Trace, work: GpuWork, host: HostSpans): 
   const launches = inOrder(trace, work);
   for (const at of candidates(launches.name)) {
     if (!areAlike(launches.name, at)) continue;
+    if (!launches.computes.subarray(at[0], at[1]).includes(1)) continue;
     const from = widestGap(launches, at);
     const starts = at.map((index) => launches.end[index + from - 1] ?? launches.start[index]!);
     return handsOverInEach(launches, host, starts) ? starts : [];
@@ -57,6 +60,9 @@ function inOrder(trace: Trace, work: GpuWork): Launches {
     ),
     start: calls.map((call) => ts[call]!),
     end: calls.map((call) => ts[call]! + Math.max(0, dur[call]!)),
+    computes: Uint8Array.from(calls, (call) =>
+      Number(rowsOf(call).some((row) => trace.category(row) === Category.kernel)),
+    ),
     handsOver: Uint8Array.from(calls, (call) =>
       Number(rowsOf(call).length > 1 || isHandover(rowsOf(call)[0]!)),
     ),
