@@ -218,6 +218,7 @@ it('the program does not load zod: the schema is for documents and tests', () =>
     'compare/compare-schema.ts',
     'report/finding-schema.ts',
     'report/report-schema.ts',
+    'report/schema-python.ts',
     'report/schema-text.ts',
     'trial/try-schema.ts',
   ]);
