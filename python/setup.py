@@ -1,4 +1,4 @@
-"""Adds to the wheel what pyproject.toml cannot say: the .pth file, and the command line that `npm run build` made."""
+"""Adds to the wheel what pyproject.toml cannot say: the command line that `npm run build` made."""
 
 from pathlib import Path
 from shutil import copy2, copytree, ignore_patterns
@@ -16,7 +16,6 @@ NOT_IN_WHEEL = ignore_patterns("types", "index.js", "*.cjs", "*.code", "__pycach
 class BuildWhole(build_py):
     def run(self) -> None:
         super().run()
-        self.copy_file("whyslow_capture.pth", self.build_lib)
         if (PACKAGE / "dist/cli.js").exists():
             self.add_program(Path(self.build_lib) / "whyslow/_cli")
 

@@ -61,8 +61,8 @@ function whyNotMeasured(
     environment.find((entry) => entry.startsWith('PYTHONPATH='))?.slice('PYTHONPATH='.length) ?? '';
   if (path.split(delimiter).includes(startUp)) return null;
   return (
-    'its launch script sets PYTHONPATH. Extend it instead (PYTHONPATH=mine:$PYTHONPATH), or ' +
-    'install the package that comes with whyslow (python/ in its folder) into this Python'
+    'its launch script sets PYTHONPATH. Extend it instead (PYTHONPATH=mine:$PYTHONPATH), or install the package ' +
+    'that comes with whyslow (python/ in its folder) into this Python and run `whyslow-capture install-pth`'
   );
 }
 
@@ -71,7 +71,7 @@ function firstArgument(command: readonly string[]): number {
   return at < 0 ? command.length : at;
 }
 
-/** torch is loaded, and our capture has not been installed with it as a .pth file. */
+/** torch is loaded, and `whyslow-capture install-pth` has not been run in its environment. */
 async function usesTorch(pid: number): Promise<boolean> {
   const maps = await readFile(`/proc/${pid}/maps`, 'utf8').catch(() => '');
   const torch = /^\S+ \S+ \S+ \S+ \S+\s+(.*)\/torch\/lib\/libtorch[^/]*\.so/m.exec(maps);

@@ -1,4 +1,4 @@
-"""Written by `npm run schema` from report-schema.ts and compare-schema.ts: change those files."""
+"""Written by `npm run schema` from schemas/: change the files there."""
 
 from __future__ import annotations
 

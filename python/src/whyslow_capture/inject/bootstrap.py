@@ -1,8 +1,9 @@
 # mypy: ignore-errors
 # ruff: noqa: F821
 # The first code of ours in every Python process under `whyslow run`. Our sitecustomize executes it, and so does
-# whyslow_capture.pth where this package is installed: a launch script that sets PYTHONPATH hides our sitecustomize. The
-# second of them does nothing. `folder` is this one. No syntax newer than Python 3.4, no import that takes time.
+# whyslow_capture.pth if the user has asked for it (`whyslow-capture install-pth`): a launch script that sets PYTHONPATH
+# hides our sitecustomize. The second of them does nothing. `folder` is this one. No syntax newer than Python 3.4, no
+# import that takes time.
 import os
 import sys
 

@@ -6,7 +6,7 @@ export function pythonText(roots: Readonly<Record<string, z.ZodType>>, source: s
   const writer = new PythonWriter();
   for (const [name, root] of Object.entries(roots)) writer.declare(name, root);
   return [
-    `"""Written by \`npm run schema\` from ${source}: change those files."""`,
+    `"""Written by \`npm run schema\` from ${source}: change the files there."""`,
     '',
     'from __future__ import annotations',
     '',
