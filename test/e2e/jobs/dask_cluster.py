@@ -19,9 +19,7 @@ async def main() -> None:
         async def add(host: str, node: str) -> None:
             # Every address of 127/8 is this machine: a host of its own for Dask.
             env = {"WHYSLOW_NODE": node}
-            nannies[host] = await Nanny(
-                scheduler.address, host=host, nthreads=2, env=env, dashboard=False
-            )
+            nannies[host] = await Nanny(scheduler.address, host=host, nthreads=2, env=env, dashboard=False)
 
         def lose(host: str) -> None:
             nanny = nannies.pop(host)

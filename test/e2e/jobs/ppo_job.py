@@ -8,9 +8,7 @@ import torch
 
 torch.manual_seed(0)
 torch.set_num_threads(1)
-policy = torch.nn.Sequential(
-    torch.nn.Linear(16, 64), torch.nn.Tanh(), torch.nn.Linear(64, 4)
-)
+policy = torch.nn.Sequential(torch.nn.Linear(16, 64), torch.nn.Tanh(), torch.nn.Linear(64, 4))
 optimizer = torch.optim.Adam(policy.parameters(), 3e-4)
 rollouts, iterations = [], []
 for i in range(40):
@@ -29,8 +27,5 @@ for i in range(40):
         loss.backward()
         optimizer.step()
     iterations.append(time.perf_counter() - before)
-medians = {
-    "median_rollout": statistics.median(rollouts),
-    "median_iteration": statistics.median(iterations),
-}
+medians = {"median_rollout": statistics.median(rollouts), "median_iteration": statistics.median(iterations)}
 print("SPENT", json.dumps({"rollout": sum(rollouts), **medians}))

@@ -50,19 +50,12 @@ def main() -> None:
     distributed = "RANK" in os.environ
     if distributed:
         dist.init_process_group("gloo")
-    layers = [
-        torch.nn.Linear(WIDTH, HIDDEN),
-        *(torch.nn.Linear(HIDDEN, HIDDEN) for _ in range(4)),
-    ]
-    model: torch.nn.Module = torch.nn.Sequential(
-        *layers, torch.nn.ReLU(), torch.nn.Linear(HIDDEN, 10)
-    )
+    layers = [torch.nn.Linear(WIDTH, HIDDEN), *(torch.nn.Linear(HIDDEN, HIDDEN) for _ in range(4))]
+    model: torch.nn.Module = torch.nn.Sequential(*layers, torch.nn.ReLU(), torch.nn.Linear(HIDDEN, 10))
     if distributed:
         model = DistributedDataParallel(model)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-    loader = DataLoader(
-        Samples(args.steps, args.data_ms), batch_size=BATCH, num_workers=args.workers
-    )
+    loader = DataLoader(Samples(args.steps, args.data_ms), batch_size=BATCH, num_workers=args.workers)
     for step, (inputs, targets) in enumerate(loader):
         if rank == args.late_rank:
             time.sleep(args.late_ms / 1000)

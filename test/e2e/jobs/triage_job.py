@@ -100,9 +100,7 @@ def forked():
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # what has ended leaves no zombie
     for line in sys.stdin:
         if os.fork() == 0:
-            ctypes.CDLL(None).prctl(
-                PR_SET_PDEATHSIG, signal.SIGKILL
-            )  # ends with this process
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # ends with this process
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             return line.strip()
     return None

@@ -22,9 +22,7 @@ arguments = parser.parse_args()
 spent = {"steps": 0.0, "evaluation": 0.0, "checkpoint": 0.0}
 torch.manual_seed(0)
 torch.set_num_threads(1)
-model = torch.nn.Sequential(
-    torch.nn.Linear(256, 1024), torch.nn.ReLU(), torch.nn.Linear(1024, 256)
-)
+model = torch.nn.Sequential(torch.nn.Linear(256, 1024), torch.nn.ReLU(), torch.nn.Linear(1024, 256))
 optimizer = torch.optim.AdamW(model.parameters())
 train = DataLoader(TensorDataset(torch.randn(64 * arguments.steps, 256)), batch_size=64)
 validation = DataLoader(TensorDataset(torch.randn(64 * 40, 256)), batch_size=64)
@@ -41,9 +39,7 @@ def evaluate():
 
 
 def save():
-    torch.save(
-        {"model": model.state_dict(), "optimizer": optimizer.state_dict()}, checkpoint
-    )
+    torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, checkpoint)
 
 
 began = time.perf_counter()
