@@ -1,4 +1,4 @@
-"""Which optimizer takes the place of which: a job may make a new one for every client, task or epoch."""
+"""Optimizers that take the place of others: a job may make a new one for every client, task or epoch."""
 
 from __future__ import annotations
 
