@@ -9,6 +9,7 @@ const ISOLATED = ['src/cli/commands/diagnose.test.ts', 'test/e2e/remote.test.ts'
 const UNITS = [
   'src/**/*.test.ts',
   'web/**/*.test.ts',
+  'schemas/*.test.ts',
   'test/architecture/*.test.ts',
   'test/helpers/*.test.ts',
 ];

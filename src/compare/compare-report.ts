@@ -1,4 +1,4 @@
-/** Written by `npm run schema` from compare-schema.ts: change that file. */
+/** Written by `npm run schema` from schemas/compare-schema.ts: change that file. */
 
 import type { Ms, Share } from '../base/units.js';
 import type { StepVerdict } from '../compare/step-times/step-comparison.js';

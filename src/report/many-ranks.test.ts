@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { reportSchema } from '../../schemas/report-schema.js';
 import { sampleReport } from '../../test/helpers/sample-reports.js';
 import { formatRanks } from '../base/rank-ranges.js';
 import { ms, share } from '../base/units.js';
@@ -6,7 +7,6 @@ import { rankCount } from '../render/rank-count.js';
 import { renderDiagnose } from '../render/terminal/diagnose.js';
 import { inBrief, MANY } from './many-ranks.js';
 import type { Report } from './report.js';
-import { reportSchema } from './report-schema.js';
 
 const LATE = 777;
 const SLOW_STAGE = 3;

@@ -1,4 +1,4 @@
-/** Written by `npm run schema` from report-schema.ts: change that file. */
+/** Written by `npm run schema` from schemas/report-schema.ts: change that file. */
 
 import type { Verdict } from '../answers/kit/claim.js';
 import type { Health } from '../base/check.js';

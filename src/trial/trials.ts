@@ -1,4 +1,4 @@
-/** Written by `npm run schema` from try-schema.ts: change that file. */
+/** Written by `npm run schema` from schemas/try-schema.ts: change that file. */
 
 import type { SpeedupInterval } from '../compare/step-times/step-comparison.js';
 import type { LossComparison } from '../trial/losses.js';

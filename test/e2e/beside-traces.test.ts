@@ -1,8 +1,8 @@
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { reportSchema } from '../../schemas/report-schema.js';
 import { recordingLines } from '../../src/machine/recording-file.js';
-import { reportSchema } from '../../src/report/report-schema.js';
 import { inFolder, root, whyslow } from '../helpers/cli.js';
 import { drawJob } from '../helpers/triage.js';
 

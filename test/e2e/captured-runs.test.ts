@@ -1,12 +1,12 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { reportSchema } from '../../schemas/report-schema.js';
 import { traceFactsOf } from '../../src/ingest/input.js';
 import { readInputs } from '../../src/ingest/read-run.js';
 import { diagnose } from '../../src/library/diagnose.js';
 import { renderInspect } from '../../src/render/terminal/inspect.js';
 import { buildInspectReport } from '../../src/report/inspect-report.js';
-import { reportSchema } from '../../src/report/report-schema.js';
 import { inFolder, root } from '../helpers/cli.js';
 import { toManifests, toTelemetry, writeCapture } from '../helpers/simulate/capture-files.js';
 import type { SimulateOptions } from '../helpers/simulate/options.js';

@@ -1,8 +1,8 @@
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { compareSchema } from '../../schemas/compare-schema.js';
 import type { CompareReport } from '../../src/compare/compare-report.js';
-import { compareSchema } from '../../src/compare/compare-schema.js';
 import { Random } from '../../src/compare/step-times/random.js';
 import { inFolder, root, whyslow } from '../helpers/cli.js';
 

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { reportSchema } from '../../src/report/report-schema.js';
+import { reportSchema } from '../../schemas/report-schema.js';
 import { inFolder, root, whyslow } from '../helpers/cli.js';
 import { drawJson, steps } from '../helpers/draw-trace.js';
 

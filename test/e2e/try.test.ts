@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { trySchema } from '../../src/trial/try-schema.js';
+import { trySchema } from '../../schemas/try-schema.js';
 import { inFolder, root, start, until, whyslow } from '../helpers/cli.js';
 import { describeWithTorch, python } from '../helpers/python.js';
 

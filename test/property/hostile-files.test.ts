@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
+import { reportSchema } from '../../schemas/report-schema.js';
 import { diagnose, inspect } from '../../src/index.js';
-import { reportSchema } from '../../src/report/report-schema.js';
 import { cases } from '../helpers/cases.js';
 import { type Doc, goodLog, goodManifests, goodTrace } from '../helpers/plain-run.js';
 

@@ -1,12 +1,12 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { reportSchema } from '../../schemas/report-schema.js';
 import { InputError } from '../../src/base/input-error.js';
 import { type DiagnoseOptions, diagnose } from '../../src/library/diagnose.js';
 import { inspect } from '../../src/library/inspect.js';
 import type { InspectReport } from '../../src/report/inspect-report.js';
 import type { Report } from '../../src/report/report.js';
-import { reportSchema } from '../../src/report/report-schema.js';
 import { inFolder } from '../helpers/folder.js';
 import { writeCapture } from '../helpers/simulate/capture-files.js';
 import type { SimulateOptions } from '../helpers/simulate/options.js';

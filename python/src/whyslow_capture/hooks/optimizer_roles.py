@@ -1,4 +1,4 @@
-"""Optimizers that take the place of others: a job may make a new one for every client, task or epoch."""
+"""Which optimizer replaces another one: a job may make a new one for every client, task or epoch."""
 
 from __future__ import annotations
 

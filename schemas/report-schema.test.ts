@@ -3,17 +3,11 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import type { z } from 'zod';
-import {
-  NO_STEP,
-  sampleFinding,
-  sampleRank,
-  sampleReport,
-  shares,
-} from '../../test/helpers/sample-reports.js';
-import { schemaFiles } from '../../test/helpers/schema-files.js';
-import type { DeepReadonly, Plain } from '../base/units.js';
-import type { Report } from './report.js';
+import type { DeepReadonly, Plain } from '../src/base/units.js';
+import type { Report } from '../src/report/report.js';
+import { NO_STEP, sampleFinding, sampleRank, sampleReport, shares } from '../test/helpers/sample-reports.js';
 import { reportSchema } from './report-schema.js';
+import { schemaFiles } from './schema-files.js';
 import { jsonSchemaText } from './schema-text.js';
 
 const faults = (report: object) =>
@@ -79,8 +73,8 @@ describe('the report', () => {
 /** As biome formats it: the committed file is. */
 function formatted(path: string, text: string): string {
   if (!path.endsWith('.ts')) return text;
-  const biome = fileURLToPath(new URL('../../node_modules/@biomejs/biome/bin/biome', import.meta.url));
-  const cwd = fileURLToPath(new URL('../../', import.meta.url));
+  const biome = fileURLToPath(new URL('../node_modules/@biomejs/biome/bin/biome', import.meta.url));
+  const cwd = fileURLToPath(new URL('../', import.meta.url));
   return execFileSync(process.execPath, [biome, 'format', `--stdin-file-path=${path}`], {
     cwd,
     input: text,
@@ -89,7 +83,7 @@ function formatted(path: string, text: string): string {
 }
 
 it.each(Object.entries(schemaFiles()))('%s is up to date (npm run schema writes it)', (path, text) => {
-  const committed = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+  const committed = readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
   expect(committed).toBe(formatted(path, text));
 });
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { nameTypes, typed } from '../report/schema-text.js';
+import { nameTypes, typed } from './schema-text.js';
 
 /**
  * What try.json holds, field by field; `whyslow try --json` prints its `trials`. `npm run schema` makes trials.ts and
- * docs/try.schema.json from it. The program does not load this file, nor zod: import types from trials.ts.
+ * docs/try.schema.json from it. Import types from trials.ts.
  */
 
 const speedup = z

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { TIME_CLASSES } from '../facts/time-class.js';
+import { TIME_CLASSES } from '../src/facts/time-class.js';
 import { bottleneck, confidence, finding, health, problem, ranks } from './finding-schema.js';
 import { anyMs, fraction, ms, nameTypes, seconds, typed, us } from './schema-text.js';
 
 /**
  * The report of `whyslow diagnose`, field by field. `npm run schema` makes report.ts and docs/report.schema.json from it, and
- * tests check reports with it. The program does not load this file, nor zod: import types from report.ts.
+ * tests check reports with it. Import types from report.ts.
  */
 
 /** Far above the error of floating-point sums, far below what is printed. */

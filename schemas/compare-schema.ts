@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { TIME_CLASSES } from '../facts/time-class.js';
-import { speedup } from '../report/finding-schema.js';
-import { anyMs, fraction, ms, nameTypes, typed } from '../report/schema-text.js';
+import { TIME_CLASSES } from '../src/facts/time-class.js';
+import { speedup } from './finding-schema.js';
+import { anyMs, fraction, ms, nameTypes, typed } from './schema-text.js';
 
 /**
  * What `whyslow compare --json` prints, field by field. `npm run schema` makes compare-report.ts and docs/compare.schema.json
- * from it, and tests check comparisons with it. The program does not load this file, nor zod: import types from compare-report.ts.
+ * from it, and tests check comparisons with it. Import types from compare-report.ts.
  */
 
 const missing = 'null: the side does not have it';

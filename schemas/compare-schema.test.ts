@@ -1,12 +1,12 @@
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import type { z } from 'zod';
-import { drawnRun, steady, work } from '../../test/helpers/compare.js';
-import type { DeepReadonly, Plain } from '../base/units.js';
-import type { CompareReport, FirstRunReport } from './compare-report.js';
-import { compareRuns } from './compare-runs.js';
+import type { DeepReadonly, Plain } from '../src/base/units.js';
+import type { CompareReport, FirstRunReport } from '../src/compare/compare-report.js';
+import { compareRuns } from '../src/compare/compare-runs.js';
+import { compareWithHistory } from '../src/compare/history/compare-history.js';
+import { entriesOf, lineOf } from '../src/compare/history/entry.js';
+import { drawnRun, steady, work } from '../test/helpers/compare.js';
 import { compareSchema, type comparison, type firstRun } from './compare-schema.js';
-import { compareWithHistory } from './history/compare-history.js';
-import { entriesOf, lineOf } from './history/entry.js';
 
 const finding = { id: 'a', rule: 'T4', title: 'a', speedup: { low: 1, likely: 2, high: 3 }, saving_ms: 50 };
 const before = drawnRun({

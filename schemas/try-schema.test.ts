@@ -1,7 +1,7 @@
 import { expectTypeOf, it } from 'vitest';
 import type { z } from 'zod';
-import type { DeepReadonly, Plain } from '../base/units.js';
-import type { TryReport } from './trials.js';
+import type { DeepReadonly, Plain } from '../src/base/units.js';
+import type { TryReport } from '../src/trial/trials.js';
 import type { trySchema } from './try-schema.js';
 
 it('has the same fields as the types in trials.ts', () => {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { BOTTLENECKS } from '../facts/causes.js';
-import { COSTS, RISKS } from '../remedies/kit/remedy.js';
+import { BOTTLENECKS } from '../src/facts/causes.js';
+import { COSTS, RISKS } from '../src/remedies/kit/remedy.js';
 import { nameTypes } from './schema-text.js';
 
 /** Units of `Position` in base/problem.ts. */
