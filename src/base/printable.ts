@@ -19,3 +19,9 @@ export const printableJson = (json: string): string =>
   json.replace(EACH, (char) =>
     char === '\n' ? char : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
+
+/** A word as a shell needs it. */
+export const quoted = (word: string) =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+
+export const quotedCommand = (words: readonly string[]) => words.map(quoted).join(' ');

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
-import { quotedCommand } from './shell.js';
+import { quotedCommand } from './printable.js';
 
 it('leaves plain words as they are', () => {
   expect(quotedCommand(['torchrun', '--nproc-per-node=2', 'src/train.py'])).toBe(

@@ -3,8 +3,7 @@ import { formatCount, type Ms, ms, type Share, share } from '../base/units.js';
 import { TIME_CLASSES } from '../facts/time-class.js';
 import { toolInfo } from '../report/tool-info.js';
 import type { Finding } from '../rules/kit/finding.js';
-import { changedLines, changedTimes } from './changed-lines.js';
-import { changedWork } from './changed-work.js';
+import { changedLines, changedTimes, changedWork } from './changed-work.js';
 import type {
   ChangedWork,
   ComparedFindings,

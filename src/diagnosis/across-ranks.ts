@@ -1,7 +1,6 @@
 import { found } from '../base/check.js';
 import { mean } from '../base/statistics.js';
-import { MAY_BE_HIDDEN } from '../facts/step-facts.js';
-import { lasting } from '../facts/step-time.js';
+import { lasting, MAY_BE_HIDDEN } from '../facts/step-facts.js';
 import { sumOfClasses, type TimeByClass, totals } from '../facts/time-class.js';
 import { areRegular, atPace } from '../logs/pace.js';
 import type { Comparison } from '../run/compare.js';

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { quoted, quotedCommand } from '../base/shell.js';
+import { quoted, quotedCommand } from '../base/printable.js';
 import { manifestOf, type RankInput } from '../ingest/input.js';
 import type { RunInputs } from '../ingest/read-run.js';
 import type { Manifest } from '../model/manifest.js';

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fakeFiles } from '../../test/helpers/machine.js';
 import type { RunCommand } from '../machine/command.js';
 import { type GpuFields, type Probe, queryGpus, type TorchFacts } from '../machine/probe.js';
-import { mountOf } from './data-checks.js';
-import { examine } from './examine.js';
+import { examine, mountOf } from './examine.js';
 
 const H200: GpuFields = {
   index: '0',

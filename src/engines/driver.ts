@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { describeSystemError, InputError } from '../base/input-error.js';
 import { leaveNothing } from '../base/leave-nothing.js';
-import { quoted } from '../base/shell.js';
+import { quoted } from '../base/printable.js';
 import { formatCount } from '../base/units.js';
 import {
   type EngineJob,

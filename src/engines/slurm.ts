@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeSystemError, InputError } from '../base/input-error.js';
 import { leaveNothing } from '../base/leave-nothing.js';
-import { quotedCommand } from '../base/shell.js';
+import { quotedCommand } from '../base/printable.js';
 import type { EngineJob, EngineResult, LostFile } from './engine.js';
 import { inPackage } from './engine.js';
 

@@ -1,4 +1,5 @@
 import type { CheckResult } from '../base/check.js';
+import type { Problem } from '../base/problem.js';
 import type { BoundedDrawing } from '../drawing/bounded.js';
 import type { TraceDrawing } from '../drawing/draw-trace.js';
 import type { EventLogSummary } from '../logs/log-summary.js';
@@ -88,3 +89,29 @@ export const inspectLineOf = (kind: string): InspectLine => READERS.find((r) => 
 /** A file without events is refused, and its problems say what to pass instead. */
 export const refusesEmpty = (kind: string): boolean =>
   READERS.some((r) => r.id === kind && r.refusesEmpty === true);
+
+/** A trace without events, or a log without records, is of no use. */
+export function isUsable(member: Input): member is RankInput | RunInput {
+  return member.of !== 'nothing' && (member.identity.events > 0 || manifestOf(member) !== null);
+}
+
+/** What is known of a file that is of no use. */
+interface Tried {
+  readonly error: string | null;
+  readonly members: readonly Input[];
+  readonly problems: readonly Problem[];
+}
+
+/** Inside a sentence, which it ends. */
+export function whyNot(result: Tried): string {
+  if (result.error !== null) return result.error;
+  const member = result.members[0];
+  if (!member) return reasons(result.problems) || 'the archive has no files in it';
+  const why = reasons(member.problems);
+  const parts = [member.of === 'nothing' ? (member.looksLike ?? '') : '', why].filter((text) => text !== '');
+  return parts.join('; ') || 'it has no events';
+}
+
+/** Messages inside a sentence, which ends them. */
+const reasons = (problems: readonly Problem[]) =>
+  problems.map((p) => p.message.replace(/\.$/, '')).join('; ');

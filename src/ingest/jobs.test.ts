@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type Machine, mostJobs, mustHaveAddressSpace } from './jobs.js';
+import { type Machine, mostJobs, mustHaveAddressSpace } from './pool.js';
 
 const LARGE: Machine = {
   cores: 64,

@@ -7,12 +7,19 @@ import { factsReader } from '../readers/facts/descriptor.js';
 import { kinetoReader } from '../readers/kineto/descriptor.js';
 import { READERS } from '../readers/registry.js';
 import { discoverFiles, type FoundFile } from '../sources/discover.js';
-import { type Input, isRunInput, type RankInput, type RunInput, refusesEmpty } from './input.js';
+import {
+  type Input,
+  isRunInput,
+  isUsable,
+  type RankInput,
+  type RunInput,
+  refusesEmpty,
+  whyNot,
+} from './input.js';
 import { type ReadOptions, readAll } from './pool.js';
 import { assignRanks, type RankedInput } from './ranks.js';
 import { UNKNOWN_KIND } from './read-member.js';
 import type { FileResult, Want } from './task.js';
-import { isUsable, whyNot } from './usable.js';
 
 /** Everything that was found and read under the paths of a run. */
 export interface RunInputs {

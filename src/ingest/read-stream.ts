@@ -2,11 +2,10 @@ import { InputError } from '../base/input-error.js';
 import { ProblemLog } from '../base/problem.js';
 import { findReader } from '../readers/registry.js';
 import { type DigestWant, digest } from './digest.js';
-import { isTraceInput } from './input.js';
+import { isTraceInput, isUsable, whyNot } from './input.js';
 import { assignRanks } from './ranks.js';
 import { MemberReader } from './read-member.js';
 import type { RunInputs } from './read-run.js';
-import { isUsable, whyNot } from './usable.js';
 
 /** One file, as it comes. */
 export interface Incoming {

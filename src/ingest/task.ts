@@ -1,11 +1,10 @@
 import { InputError, messageOf, OutputError } from '../base/input-error.js';
 import { shownAddress } from '../sources/remote/address.js';
 import { type DigestWant, digest } from './digest.js';
-import { type Input, isTraceInput } from './input.js';
+import { type Input, isTraceInput, isUsable } from './input.js';
 import { type OnBytes, type ReadFile, readFile } from './read-file.js';
 import type { Read } from './read-member.js';
 import { copyMember, type StoreOptions, type WrittenFile, writeFacts } from './store-facts.js';
-import { isUsable } from './usable.js';
 
 export type { DrawOptions } from './digest.js';
 

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createWriteStream, existsSync, type WriteStream } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Environment } from './environment.js';
 import { newTelemetryFile } from './run-id.js';
 
@@ -8,7 +9,7 @@ import { newTelemetryFile } from './run-id.js';
 const METRICS = ['pucvmet', 'pucvm', 'puc'] as const;
 /** If a job starts whyslow several times on one machine, only local rank 0 watches the GPUs. */
 const LOCAL_RANKS = ['SLURM_LOCALID', 'OMPI_COMM_WORLD_LOCAL_RANK', 'MPI_LOCALRANKID'] as const;
-/** How long nvidia-smi may take to end after SIGTERM. What it has written is kept in any case. */
+/** How long nvidia-smi and the recorder may take to end after SIGTERM. What they have written is kept in any case. */
 const GRACE_MS = 1000;
 
 interface Telemetry {
@@ -86,4 +87,47 @@ class Watch {
     const file = await this.#file;
     if (file) await new Promise<void>((resolve) => file.end(() => resolve()));
   }
+}
+
+/** It holds the text of one file, at most 8 MB. */
+const MEMORY_MB = 96;
+
+interface ProcessTelemetry {
+  /** Called with the root of the job once it has started. */
+  watch(pid: number): void;
+  stop(): Promise<void>;
+}
+
+/** Records what the processes of a job do, from /proc, to OUT/telemetry/proc-<host>.jsonl. Linux only. Never fails. */
+export function processTelemetry(out: string): ProcessTelemetry {
+  let ended: Promise<void> = Promise.resolve();
+  let end = () => {};
+  const start = (pid: number): Promise<void> => {
+    // The bundle has recorder.js next to this module.
+    const program = fileURLToPath(new URL('./recorder.js', import.meta.url));
+    const options = [`--max-old-space-size=${MEMORY_MB}`, '--v8-pool-size=1'];
+    const child = spawn(process.execPath, [...options, program, `${pid}`, join(out, 'telemetry')], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+      // Ctrl-C in the terminal must not end it before the job.
+      detached: true,
+      env: {},
+    });
+    child.stdin.on('error', () => {});
+    return new Promise<void>((resolve) => {
+      child.once('error', () => resolve()).once('close', () => resolve());
+      end = () => {
+        child.kill('SIGTERM');
+        setTimeout(() => child.kill('SIGKILL'), GRACE_MS).unref();
+      };
+    });
+  };
+  return {
+    watch: (pid) => {
+      if (process.platform === 'linux') ended = start(pid);
+    },
+    stop: async () => {
+      end();
+      await ended;
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { InputError } from '../base/input-error.js';
-import { mustBeFree, mustNotBeInput } from '../rewrite/check-out.js';
+import { mustBeFree, mustNotBeInput } from '../rewrite/chrome-file.js';
 import { type Merged, type MergeOptions, mergeRun } from '../rewrite/merge.js';
 import { type Slimmed, type SlimOptions, slimTrace } from '../rewrite/slim.js';
 import { type RunSelection, readDiagnosis } from './diagnose.js';

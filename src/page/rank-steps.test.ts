@@ -6,7 +6,7 @@ import { inFolder } from '../../test/helpers/folder.js';
 import { simulateRun, writeRun } from '../../test/helpers/simulate/simulate.js';
 import { diagnoseForPage } from '../library/page.js';
 import type { RankSteps } from './page-data.js';
-import { decodeTime } from './time-codes.js';
+import { decodeTime } from './page-data.js';
 
 const cell = (steps: RankSteps, name: string, rank: number, step: number) =>
   decodeTime(steps.metrics.find((m) => m.name === name)!, rank * steps.steps.length + step) / 1e6;

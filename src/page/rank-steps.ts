@@ -8,9 +8,9 @@ import {
   type TimeClass,
   totals,
 } from '../facts/time-class.js';
-import type { RankTable } from '../run/table/rank-table.js';
+import type { RankTable } from '../run/table/build-table.js';
 import type { RankSteps, StepMetric } from './page-data.js';
-import { encodeTimes } from './time-codes.js';
+import { encodeTimes } from './page-data.js';
 
 /** More columns than pixels help nobody. */
 const MAX_COLUMNS = 1000;

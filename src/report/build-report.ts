@@ -3,7 +3,7 @@ import { withCause } from '../answers/kit/decide.js';
 import { delayWords } from '../answers/kit/late-words.js';
 import { ns, share, toMs, toSeconds, toUs } from '../base/units.js';
 import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
-import { isMeasured } from '../facts/step-time.js';
+import { isMeasured } from '../facts/step-facts.js';
 import { sharesOfClasses, sumOfClasses, TIME_CLASSES, totals } from '../facts/time-class.js';
 import { manifestOf, type RankInput, type RunInput } from '../ingest/input.js';
 import type { FoundRun } from '../ingest/read-run.js';
@@ -22,6 +22,7 @@ import {
   stragglersOf,
   timeOf,
 } from './job-report.js';
+import { stepTimes } from './many-ranks.js';
 import type {
   Report,
   ReportInput,
@@ -31,7 +32,6 @@ import type {
   ReportStep,
   ReportWhatIf,
 } from './report.js';
-import { stepTimes } from './step-times.js';
 import { toolInfo } from './tool-info.js';
 
 /** Maps what the diagnosis and the rules found to the names and units of the report. Decides nothing. */

@@ -11,8 +11,7 @@ import {
   withValues,
   wordOf,
 } from './event-text.js';
-import { type Overlaps, sliceKey } from './overlaps.js';
-import { TrackIds } from './track-ids.js';
+import { type Overlaps, sliceKey, TrackIds } from './overlaps.js';
 
 /** One rank in a merged trace. */
 export interface MergedRank {

@@ -12,9 +12,8 @@ import { durationNs, microseconds, placesOf, timeToken, withValues } from './eve
 import { fitTo, type Sizes, SizeTable } from './fit-size.js';
 import { EventKeeper, type KeptPart } from './keep-events.js';
 import { eachModelEvent } from './model-events.js';
-import { sliceKey } from './overlaps.js';
+import { sliceKey, TrackIds } from './overlaps.js';
 import { isRewritable, noteUnknown, partOf, planSlim, type SlimPlan } from './slim-plan.js';
-import { TrackIds } from './track-ids.js';
 
 export interface SlimOptions {
   readonly out: string;

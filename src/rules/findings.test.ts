@@ -4,7 +4,7 @@ import { drawView, runOf } from '../../test/helpers/draw-run.js';
 import { steps } from '../../test/helpers/draw-trace.js';
 import { ns } from '../base/units.js';
 import type { RankView } from '../diagnosis/ranks/rank-view.js';
-import { lasting } from '../facts/step-time.js';
+import { lasting } from '../facts/step-facts.js';
 import type { FindingId } from '../remedies/kit/finding-ids.js';
 import { advise, use } from '../remedies/remedies.js';
 import { scaleWorks } from '../replay/edits.js';

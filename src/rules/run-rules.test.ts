@@ -3,7 +3,7 @@ import { drawView, runOf } from '../../test/helpers/draw-run.js';
 import { steps } from '../../test/helpers/draw-trace.js';
 import { ns } from '../base/units.js';
 import type { LogView, RankView } from '../diagnosis/ranks/rank-view.js';
-import { lasting } from '../facts/step-time.js';
+import { lasting } from '../facts/step-facts.js';
 import type { FindingId } from '../remedies/kit/finding-ids.js';
 import type { Cost } from '../remedies/kit/remedy.js';
 import { use } from '../remedies/remedies.js';

@@ -5,7 +5,7 @@ import type { HostLine } from '../diagnosis/ranks/host-lines.js';
 import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../diagnosis/run-facts.js';
 import { timeOf } from '../facts/causes.js';
-import { betweenSteps } from '../facts/step-time.js';
+import { betweenSteps } from '../facts/step-facts.js';
 import { COSTS, type Cost } from '../remedies/kit/remedy.js';
 import { type Advice, advise, use } from '../remedies/remedies.js';
 import { copyPlan } from '../replay/plan.js';

@@ -14,8 +14,8 @@ import type { CriticalPath } from './paths/critical-path.js';
 import { type CriticalTime, followRun, timeIfHidden, timeOfLastRanks } from './paths/follow-run.js';
 import type { PlayedRun } from './paths/what-if-ranks.js';
 import { hostsByClock } from './placement/place-ranks.js';
+import type { RankTable } from './table/build-table.js';
 import { buildTable, type ComparedRank, waitShareOf, waitsByStep } from './table/build-table.js';
-import type { RankTable } from './table/rank-table.js';
 
 export type { ComparedRank } from './table/build-table.js';
 

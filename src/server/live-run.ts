@@ -2,7 +2,7 @@ import { freemem } from 'node:os';
 import { InputError } from '../base/input-error.js';
 import { openRun, recordedSoFar } from '../library/open-run.js';
 import type { OpenedRun } from '../library/open-stream.js';
-import type { PageState } from '../page/page-state.js';
+import type { PageState } from '../page/page-data.js';
 import type { Shown } from './routes.js';
 
 /** How often to look for new records, in ms. */

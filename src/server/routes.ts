@@ -5,7 +5,7 @@ import { packageRoot } from '../base/package-root.js';
 import { pack } from '../base/packed.js';
 import type { TimelineSource } from '../drawing/timeline.js';
 import type { OpenedRun } from '../library/open-stream.js';
-import type { PageState } from '../page/page-state.js';
+import type { PageState } from '../page/page-data.js';
 import { pageTitle, renderHtmlShell } from '../render/html.js';
 
 /** Why a request is refused. */

@@ -7,7 +7,7 @@ import { type Folder, temporaryFolder } from '../../test/helpers/members.js';
 import { Cursor } from './cursor.js';
 import { Faults } from './faults.js';
 import { openFile } from './file-source.js';
-import { gunzip } from './gunzip.js';
+import { gunzip } from './walk.js';
 
 let folder: Folder;
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { read } from 'node:fs';
 import { constants, createGunzip } from 'node:zlib';
 import type { Progress } from './careful-decode.js';
 import { CHUNK_BYTES, type Inflated, type Inflater, type Memory } from './extent.js';
-import type { Lending } from './stream.js';
+import type { Lending } from './layer.js';
 
 interface FastOutcome {
   /** Decoded bytes that were handed out. */

@@ -1,8 +1,7 @@
 import type { Encoding } from './encoding.js';
 import type { Extent } from './extent.js';
 import type { Faults } from './faults.js';
-import type { Layer } from './layer.js';
-import type { ByteStream, StreamStats } from './stream.js';
+import type { ByteStream, Layer, StreamStats } from './layer.js';
 
 /** One file to read: a plain file, or one inside an archive. */
 export interface Member {

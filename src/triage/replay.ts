@@ -1,6 +1,6 @@
 import { InputError } from '../base/input-error.js';
 import type { Recording } from '../model/recording.js';
-import { RecordingReader } from '../readers/proc-samples/recording-reader.js';
+import { RecordingReader } from '../readers/proc-samples/descriptor.js';
 
 export interface ReadRecording {
   readonly recording: Recording;

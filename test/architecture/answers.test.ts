@@ -33,7 +33,7 @@ describe('the answers of whyslow', () => {
 describe('the folder report', () => {
   /** They shorten lists that are too long to print: of ranks, of step times, of inputs. */
   const maps = files.filter((f) => f.startsWith('report/'));
-  const SUMMARIES = ['report/many-ranks.ts', 'report/step-times.ts', 'report/inspect-report.ts'];
+  const SUMMARIES = ['report/many-ranks.ts', 'report/inspect-report.ts'];
 
   it('maps and does not compute: it uses no statistics and prices nothing', () => {
     const computing = maps.filter(

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { quoted } from '../../src/base/shell.js';
+import { quoted } from '../../src/base/printable.js';
 import { FACTS_FORMAT } from '../../src/readers/facts/format.js';
 import type { Report } from '../../src/report/report.js';
 import { cases, countCases } from '../helpers/cases.js';

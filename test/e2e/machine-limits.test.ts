@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { quoted, quotedCommand } from '../../src/base/shell.js';
+import { quoted, quotedCommand } from '../../src/base/printable.js';
 import { SOAK } from '../helpers/cases.js';
 import { inFolder, program, root, start } from '../helpers/cli.js';
 import { simulateRun, writeRun } from '../helpers/simulate/simulate.js';

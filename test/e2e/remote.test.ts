@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { quoted } from '../../src/base/shell.js';
+import { quoted } from '../../src/base/printable.js';
 import { diagnose } from '../../src/library/diagnose.js';
 import { inspect } from '../../src/library/inspect.js';
 import { zip } from '../helpers/archives.js';

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { quotedCommand } from '../../src/base/shell.js';
+import { quotedCommand } from '../../src/base/printable.js';
 import {
   inFolder,
   program,

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { quotedCommand } from '../../src/base/shell.js';
+import { quotedCommand } from '../../src/base/printable.js';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url));
 

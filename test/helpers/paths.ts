@@ -13,7 +13,7 @@ import { matchCollectives } from '../../src/run/collectives/match.js';
 import { divideWaits } from '../../src/run/collectives/waits.js';
 import type { PathRank } from '../../src/run/paths/critical-path.js';
 import { Meetings } from '../../src/run/paths/meetings.js';
-import type { RankTable } from '../../src/run/table/rank-table.js';
+import type { RankTable } from '../../src/run/table/build-table.js';
 
 /**
  * For the tests of this folder: a rank as text, one string per step. `compute 10`: 10 ms of a time class. `@a 5`: nothing

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { quoted } from '../../src/base/shell.js';
+import { quoted } from '../../src/base/printable.js';
 import { type DroppedTrace, readDropped } from '../reading/read-dropped.js';
 
 /** What becomes of a trace that was dropped. */

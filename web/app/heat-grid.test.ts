@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RankSteps, StepMetric } from '../../src/page/page-data.js';
-import { encodeTimes } from '../../src/page/time-codes.js';
+import { encodeTimes } from '../../src/page/page-data.js';
 import { colorsFor, groupings, paint, type Rgb, rowsBy } from './heat-grid.js';
 
 const RAMP: readonly Rgb[] = [

@@ -1,5 +1,5 @@
 import type { RankSteps, StepMetric } from '../../src/page/page-data.js';
-import { missingCode, timeOfCode } from '../../src/page/time-codes.js';
+import { missingCode, timeOfCode } from '../../src/page/page-data.js';
 
 /** Rows of the heat map in the order shown, and the groups that they form. */
 export interface GridRows {

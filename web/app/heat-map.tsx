@@ -2,7 +2,7 @@ import { type Signal, useComputed, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { formatTime, ns, toMs } from '../../src/base/units.js';
 import type { RankSteps, StepMetric } from '../../src/page/page-data.js';
-import { decodeTime } from '../../src/page/time-codes.js';
+import { decodeTime } from '../../src/page/page-data.js';
 import { type Colors, colorsFor, type GridRows, groupings, paint, rowsBy } from './heat-grid.js';
 import { metricName } from './metric-names.js';
 import type { Navigator } from './navigator.js';

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import type { PageData } from '../../src/page/page-data.js';
-import type { PageState } from '../../src/page/page-state.js';
+import type { PageState } from '../../src/page/page-data.js';
 import type { PageSource } from './source.js';
 
 /** A job that is being measured. */

@@ -1,7 +1,7 @@
 import { formatTime, ns, toMs } from '../../src/base/units.js';
 import { TIME_CLASSES } from '../../src/facts/time-class.js';
 import type { RankSteps } from '../../src/page/page-data.js';
-import { decodeTime } from '../../src/page/time-codes.js';
+import { decodeTime } from '../../src/page/page-data.js';
 import type { Navigator } from './navigator.js';
 import { classColor, className } from './words.js';
 

@@ -1,7 +1,7 @@
 import { groupBy } from '../../src/base/group-by.js';
 import { formatWholePercent } from '../../src/base/units.js';
 import type { KernelRow, PageData, RankSteps } from '../../src/page/page-data.js';
-import { decodeTime } from '../../src/page/time-codes.js';
+import { decodeTime } from '../../src/page/page-data.js';
 import { largestShares } from '../../src/render/step-time.js';
 
 export interface KernelGroup {

@@ -4,7 +4,7 @@ import type { Observed } from '../../diagnosis/observe.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import { jobCause, timeOf } from '../../facts/causes.js';
 import { type JobPhase, type JobTime, recurring } from '../../facts/job-time.js';
-import { betweenSteps } from '../../facts/step-time.js';
+import { betweenSteps } from '../../facts/step-facts.js';
 import type { Claim, Words } from '../kit/claim.js';
 import { insideSentence, labelOf, words } from '../kit/words.js';
 import { CLOSE, sharesOf, type VerdictClass } from '../steps/shares.js';

@@ -1,4 +1,4 @@
-import { quoted } from '../../base/shell.js';
+import { quoted } from '../../base/printable.js';
 import type { Observed } from '../../diagnosis/observe.js';
 import type { Claim } from '../kit/claim.js';
 import { judge } from '../steps/judge.js';

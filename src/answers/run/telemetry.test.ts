@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { TelemetryStreamReader } from '../../readers/common/telemetry/telemetry-stream-reader.js';
-import { seriesOf } from '../../telemetry/gpu-series.js';
-import { summarizeTelemetry } from '../../telemetry/gpu-state.js';
+import { seriesOf, summarizeTelemetry } from '../../telemetry/gpu-state.js';
 import { decide } from '../kit/decide.js';
 import { telemetryAnswer } from './telemetry.js';
 

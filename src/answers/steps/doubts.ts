@@ -12,8 +12,7 @@ import {
   recordBoth,
   vendorTool,
 } from '../../facts/accelerator.js';
-import { MAY_BE_HIDDEN, PROFILER_LEFT_ON } from '../../facts/step-facts.js';
-import { isMeasured } from '../../facts/step-time.js';
+import { isMeasured, MAY_BE_HIDDEN, PROFILER_LEFT_ON } from '../../facts/step-facts.js';
 import { sumOfClasses } from '../../facts/time-class.js';
 import type { Doubt } from '../kit/claim.js';
 import { emptyingQueue, mayHideSlowWorkers } from './prefetch-queue.js';

@@ -6,7 +6,7 @@ import { ns } from '../../base/units.js';
 import type { RankView, TraceView } from '../../diagnosis/ranks/rank-view.js';
 import type { PhaseKnowledge } from '../../facts/rank-facts.js';
 import type { StepFacts } from '../../facts/step-facts.js';
-import { lasting, type StepTime } from '../../facts/step-time.js';
+import { lasting, type StepTime } from '../../facts/step-facts.js';
 import { type TimeClass, totals } from '../../facts/time-class.js';
 import { judge } from './judge.js';
 

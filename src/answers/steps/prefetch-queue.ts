@@ -1,5 +1,5 @@
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
-import { isMeasured } from '../../facts/step-time.js';
+import { isMeasured } from '../../facts/step-facts.js';
 import type { LoaderQueue } from '../../traces/detail/loader-queue.js';
 
 /** With fewer batches taken, two that arrive late look like a queue that empties. */

@@ -1,7 +1,7 @@
 import { largest } from '../../base/statistics.js';
 import { type Share, share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
-import { isMeasured } from '../../facts/step-time.js';
+import { isMeasured } from '../../facts/step-facts.js';
 import { sumOfClasses } from '../../facts/time-class.js';
 import { emptyingQueue } from './prefetch-queue.js';
 

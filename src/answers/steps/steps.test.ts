@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { drawView } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
 import type { Bottleneck } from '../../facts/causes.js';
-import { lasting } from '../../facts/step-time.js';
+import { lasting } from '../../facts/step-facts.js';
 import type { RankVerdict } from './judge.js';
 import { noEvidence, stepsClaim } from './steps.js';
 

@@ -1,7 +1,7 @@
 import { formatCount, formatWholePercent, type Share, share as shareOf } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { Bottleneck } from '../../facts/causes.js';
-import { betweenSteps } from '../../facts/step-time.js';
+import { betweenSteps } from '../../facts/step-facts.js';
 import type { Words } from '../kit/claim.js';
 import { hedged, labelOf, words } from '../kit/words.js';
 import { emptyingQueue } from './prefetch-queue.js';

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { InputError } from '../../base/input-error.js';
-import { quoted } from '../../base/shell.js';
+import { quoted } from '../../base/printable.js';
 import { bytes, formatBytes, formatCount } from '../../base/units.js';
 import { type FactsReport, type Share, type StepRange, stepsOption } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';

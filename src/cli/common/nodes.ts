@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import { resolve, sep } from 'node:path';
 import { describeSystemError } from '../../base/input-error.js';
+import { quoted } from '../../base/printable.js';
 import { namedRanks } from '../../base/rank-ranges.js';
-import { quoted } from '../../base/shell.js';
 import { bytes, formatBytes, formatDuration, seconds } from '../../base/units.js';
 import type { ChildEnd } from '../../launch/child.js';
 import { awaitNodes, factsFolder, factsOfTraces, leaveNote, tracesOf } from '../../launch/nodes.js';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { correlationOf } from './correlation.js';
 import { Random } from './random.js';
-import { driftsOf, NO_WAVES, wavesOf } from './run-draws.js';
+import { correlationOf, driftsOf, NO_WAVES, wavesOf } from './run-draws.js';
 
 const STEPS = 200;
 const PAIRS = 300;

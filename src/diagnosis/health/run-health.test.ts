@@ -6,7 +6,7 @@ import { loggedView } from '../../../test/helpers/logged-view.js';
 import { compareRanks } from '../../run/compare.js';
 import { checkTrace } from '../../traces/checks/trace-checks.js';
 import type { RankView } from '../ranks/rank-view.js';
-import type { RankWindow } from './run-checks.js';
+import type { RankWindow } from './run-health.js';
 import { runHealth, summarizeHealth } from './run-health.js';
 
 const drawn = drawView(

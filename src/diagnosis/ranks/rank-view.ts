@@ -4,7 +4,7 @@ import { type DeviceRates, findDevice } from '../../facts/device-rates.js';
 import type { JobTime } from '../../facts/job-time.js';
 import type { CopyTime, PhaseKnowledge, RankFacts } from '../../facts/rank-facts.js';
 import type { StepFacts } from '../../facts/step-facts.js';
-import { type StepTime, stepTime } from '../../facts/step-time.js';
+import { type StepTime, stepTime } from '../../facts/step-facts.js';
 import type { TimeByClass } from '../../facts/time-class.js';
 import type { LogFacts } from '../../logs/log-facts.js';
 import { withInput } from '../../logs/sampled-input.js';

@@ -6,8 +6,7 @@ import type { Manifest } from '../../model/manifest.js';
 import type { StackProfile } from '../../model/stack-profile.js';
 import type { GpuTelemetry } from '../../model/telemetry.js';
 import type { TraceData } from '../../model/trace-data.js';
-import type { GpuSeries } from '../../telemetry/gpu-series.js';
-import type { GpuState } from '../../telemetry/gpu-state.js';
+import type { GpuSeries, GpuState } from '../../telemetry/gpu-state.js';
 import type { JobActivity } from '../../telemetry/processes/job-activity.js';
 
 /** What is in a file, whatever its format. Traces and logs belong to a rank. */

@@ -1,5 +1,4 @@
-import { seriesOf } from '../../telemetry/gpu-series.js';
-import { summarizeTelemetry } from '../../telemetry/gpu-state.js';
+import { seriesOf, summarizeTelemetry } from '../../telemetry/gpu-state.js';
 import type { Content } from '../common/content.js';
 import type { InspectLine } from '../common/reader.js';
 import type { TelemetryRead } from '../common/telemetry/telemetry-stream-reader.js';

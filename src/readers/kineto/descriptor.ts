@@ -1,11 +1,13 @@
 import { type Problem, ProblemLog } from '../../base/problem.js';
+import { Category } from '../../model/category.js';
+import { StringTable } from '../../model/string-table.js';
+import type { TraceData } from '../../model/trace-data.js';
 import type { ReaderDescriptor, ReaderOptions, StreamReader, TraceRead } from '../common/reader.js';
 import { headText } from '../common/text.js';
 import { TraceBuilder } from '../common/trace-rows/builder.js';
 import { CUT_FIELD, parseHeader } from '../common/trace-rows/header.js';
 import { noteTables } from '../common/trace-rows/note-tables.js';
 import { TraceDocument } from './document.js';
-import { otherProducer } from './other-producers.js';
 import { PlainScanner } from './plain-scanner.js';
 import type { EventScanner } from './scanner.js';
 import { WasmScanner } from './wasm-scanner.js';
@@ -80,4 +82,91 @@ export class KinetoReader implements StreamReader<TraceRead> {
     const refusal = otherProducer(trace);
     return { trace, problems: this.#problems.list(), ...(refusal === null ? {} : { refusal }) };
   }
+}
+
+/**
+ * Chrome traces are written by many programs. What a trace of PyTorch's profiler has, and no other has: fields of its header,
+ * categories of its events, or names of its operators. The first profilers (torch.autograd.profiler) wrote no header.
+ */
+const HEADER_FIELDS = [
+  'schemaVersion',
+  'deviceProperties',
+  'computeProperties',
+  'distributedInfo',
+  'traceName',
+  'baseTimeNanoseconds',
+  'whyslow',
+];
+/** Categories whose names other programs use too: `kernel` may be that of the operating system. */
+const COMMON_NAMES = new Set('kernel Kernel Operator Runtime Memcpy Memset overhead'.split(' '));
+const COMMON_CATEGORIES: readonly Category[] = [Category.other, Category.flow, Category.span];
+const TORCH_NAME =
+  /^"(?:aten|autograd|c10d|torch|prims|profiler|nccl|record_param_comms|torch_npu)::|^"(?:ProfilerStep[#*]|autograd::|nn\.Module: |Optimizer\.(?:step|zero_grad)#|enumerate\(DataLoader\)|## Call CompiledFxGraph|CPU functions"|CUDA functions")/;
+
+/** What the file is if PyTorch's profiler did not write it, inside a sentence. Null: it did, or the file has no events. */
+export function otherProducer(trace: TraceData): string | null {
+  if (trace.rows === 0 || HEADER_FIELDS.some((key) => Object.hasOwn(trace.header.rest, key))) return null;
+  const known = trace.kinds.filter((k) => k.events > 0 && !COMMON_CATEGORIES.includes(k.category));
+  if (known.some((k) => !COMMON_NAMES.has(k.categoryName))) return null;
+  // Kernels with streams and grids, without anything else: a trace of a GPU alone.
+  if (known.length > 0 && trace.gpu.row.length > 0) return null;
+  const texts = textsOf(trace);
+  if (texts.some((text) => TORCH_NAME.test(text))) return null;
+  const fields = Object.entries(trace.header.rest).map(
+    ([key, text]) => `"${key}": ${text.slice(0, MAX_FIELD)}`,
+  );
+  const all = [...fields, ...texts].join('\n');
+  const producer = PRODUCERS.find(([pattern]) => pattern.test(all))?.[1];
+  const what = producer
+    ? `, probably of ${producer}, and`
+    : ` of another program (it has ${someNames(trace)}),`;
+  return `it is a Chrome trace${what} not of PyTorch’s profiler; pass a trace that torch.profiler wrote with export_chrome_trace("trace.json.gz")`;
+}
+
+/** What their process names, categories, events or fields outside the events show. */
+const PRODUCERS: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/^"viztracer_metadata"/m, 'VizTracer'],
+  [
+    /^"\/(?:device|host):(?:TPU|GPU|CPU)|xprof|tensorflow|XLA (?:Ops|Modules)|\bjax\b/im,
+    'XProf (TensorFlow, JAX)',
+  ],
+  [/Core\d+ CTA\d+|triton_|\bproton\b/im, 'Proton, Triton’s profiler'],
+  [/^".* Cmpt (?:Exec|Prep)"$/m, 'an IBM AIU accelerator'],
+  [/^"(?:CPU HIP API|CPU HSA API|GPU\d+ Compute|rocprof\w*)"?/im, 'rocprof'],
+  [/^"Ascend Hardware"$/m, 'msprof, Ascend’s profiler'],
+  [/^"(?:model_loading_\w+|session_initialization)"$/m, 'ONNX Runtime'],
+  [/^"(?:task::|ray::)|^"ray_/m, 'Ray'],
+  [/^"(?:CrBrowserMain|CrRendererMain|devtools\.timeline)/m, 'Chrome'],
+  [/^"(?:ExecuteCompiler|Total ExecuteCompiler|Total Frontend)"$/m, 'clang’s -ftime-trace'],
+  [/bazel/i, 'Bazel'],
+  [/"systemTraceEvents"|ftrace|\bperf\b.*sched|ebpf|bpftrace/i, 'ftrace, perf or eBPF'],
+  [
+    /^"(?:cu|cuda|hip)(?:Mem|Launch|Malloc|Module|Stream|Event|Ctx)\w*"$/m,
+    'a tool that traces calls of CUDA (eBPF or a preloaded library)',
+  ],
+  [/^"(?:\[?CUDA |\[?MEMCPY\b|void )/im, 'another tool that traces GPU kernels'],
+];
+const MAX_FIELD = 4096;
+/** A file of another program is recognized by its first names. */
+const MAX_TEXTS = 20_000;
+const MAX_TEXT = 200;
+
+/** Names, categories, processes and kept arguments, with their quotes. */
+function textsOf({ strings }: TraceData): readonly string[] {
+  const table = new StringTable(strings);
+  const count = Math.min(strings.starts.length - 1, MAX_TEXTS);
+  return Array.from({ length: count }, (_, id) =>
+    Buffer.from(table.raw(id).subarray(0, MAX_TEXT)).toString('latin1'),
+  );
+}
+
+/** The first two names of events, shortened. */
+function someNames({ name, strings, rows }: TraceData): string {
+  const table = new StringTable(strings);
+  const names = new Set<string>();
+  for (let row = 0; row < rows && names.size < 2; row++) {
+    const text = table.text(name[row]!).slice(0, 40);
+    if (text !== '' && !/^(?:process|thread)_(?:name|labels|sort_index)$/.test(text)) names.add(`"${text}"`);
+  }
+  return names.size === 0 ? 'no names' : `events such as ${[...names].join(' and ')}`;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readTrace } from '../../../test/helpers/read-trace.js';
 import { readInputs } from '../../ingest/read-run.js';
-import { otherProducer } from './other-producers.js';
+import { otherProducer } from './descriptor.js';
 
 interface Event {
   readonly [key: string]: unknown;

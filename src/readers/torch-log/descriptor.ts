@@ -2,8 +2,7 @@ import type { CompileLog } from '../../model/compile-log.js';
 import { LineSplitter, type PieceEnd, type PieceSink } from '../common/line-splitter.js';
 import type { ReaderDescriptor, ReadModel, StreamReader } from '../common/reader.js';
 import { headText } from '../common/text.js';
-import { CompileEvents } from './compile-events.js';
-import { newTorchLogFaults, parseLogLine } from './log-line.js';
+import { CompileEvents, newTorchLogFaults, parseLogLine } from './compile-events.js';
 
 interface TorchLogRead extends ReadModel {
   readonly log: CompileLog;

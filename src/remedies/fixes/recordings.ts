@@ -1,4 +1,4 @@
-import { quoted } from '../../base/shell.js';
+import { quoted } from '../../base/printable.js';
 import { type Job, UNKNOWN_JOB } from '../kit/job.js';
 import { NONE, remedy } from '../kit/remedy.js';
 

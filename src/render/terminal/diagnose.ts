@@ -6,10 +6,19 @@ import type { Report } from '../../report/report.js';
 import type { Evidence, Finding } from '../../rules/kit/finding.js';
 import { rankCount } from '../rank-count.js';
 import { gain, jobSplit, stepSource, stepSplit } from '../step-time.js';
-import { codeLines } from './code.js';
 import { rankSection } from './diagnose-ranks.js';
 import { gradePaint, healthProblem } from './health.js';
-import { bothEnds, hanging, oneLine, type Page, type Paint, pageFor, paragraph, same } from './page.js';
+import {
+  bothEnds,
+  codeLines,
+  hanging,
+  oneLine,
+  type Page,
+  type Paint,
+  pageFor,
+  paragraph,
+  same,
+} from './page.js';
 import { wrap } from './text.js';
 
 const INDENT = '     ';

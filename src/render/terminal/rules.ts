@@ -2,8 +2,7 @@ import { largest } from '../../base/statistics.js';
 import { formatWholePercent, share } from '../../base/units.js';
 import type { Cost, Risk } from '../../remedies/kit/remedy.js';
 import type { RuleInfo, Threshold } from '../../rules/kit/rule.js';
-import { codeLines } from './code.js';
-import { hanging, type Page, pageFor, paragraph } from './page.js';
+import { codeLines, hanging, type Page, pageFor, paragraph } from './page.js';
 import { displayWidth, padToWidth } from './text.js';
 
 export interface RulesOptions {

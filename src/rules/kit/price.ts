@@ -2,7 +2,7 @@ import { oncePer } from '../../base/once-per.js';
 import { largest, smallest } from '../../base/statistics.js';
 import { ns } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
-import { isMeasured } from '../../facts/step-time.js';
+import { isMeasured } from '../../facts/step-facts.js';
 import { copyPlan } from '../../replay/plan.js';
 import { type Baseline, UNCERTAIN } from '../../replay/recording-cost.js';
 import { replaySteady } from '../../replay/replay.js';

@@ -1,5 +1,5 @@
 import { groupBy } from '../../base/group-by.js';
-import type { Coordinates } from '../table/rank-table.js';
+import type { Coordinates } from '../table/build-table.js';
 import type { MatchedCollectives } from './matched.js';
 
 /** An axis needs two coordinates, and two ranks at each. */

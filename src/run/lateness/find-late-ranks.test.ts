@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ns, share } from '../../base/units.js';
 import { type TimeByClass, totals } from '../../facts/time-class.js';
-import type { RankTable } from '../table/rank-table.js';
+import type { RankTable } from '../table/build-table.js';
 import { findLateRanks } from './find-late-ranks.js';
 import { binomialTail } from './lateness.js';
 import { isMostlyPeriodic } from './single-rank.js';

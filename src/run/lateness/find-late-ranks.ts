@@ -1,7 +1,7 @@
 import { groupBy } from '../../base/group-by.js';
 import { largest, mean, median, smallest } from '../../base/statistics.js';
 import { type Ns, ns } from '../../base/units.js';
-import { byCause, CAUSES, type RankTable } from '../table/rank-table.js';
+import { byCause, CAUSES, type RankTable } from '../table/build-table.js';
 import type { LateCause, LateRanks } from './late-ranks.js';
 import {
   binomialTail,

@@ -4,7 +4,7 @@ import { compareRun } from '../../../test/helpers/simulate/score.js';
 import { simulateRun } from '../../../test/helpers/simulate/simulate.js';
 import { ns } from '../../base/units.js';
 import { sumOfClasses, totals } from '../../facts/time-class.js';
-import type { RankTable } from '../table/rank-table.js';
+import type { RankTable } from '../table/build-table.js';
 import { knownCost, type LateRanks, type OwnPhases, type Pattern, withLatePhases } from './late-ranks.js';
 
 const late = (more: Partial<LateRanks> = {}): LateRanks => ({

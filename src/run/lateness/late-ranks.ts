@@ -3,7 +3,7 @@ import { type Ns, ns } from '../../base/units.js';
 import { sumOfClasses, type TimeByClass } from '../../facts/time-class.js';
 import type { GpuState } from '../../telemetry/gpu-state.js';
 import { type SlowGpu, slowAgainst } from '../../telemetry/slow-gpu.js';
-import type { OwnCause, RankTable } from '../table/rank-table.js';
+import type { OwnCause, RankTable } from '../table/build-table.js';
 import { LATE_SHARE } from './lateness.js';
 
 export type LateCause = OwnCause | 'link' | 'unknown';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ns } from '../../base/units.js';
 import { type TimeByClass, totals } from '../../facts/time-class.js';
-import type { RankTable } from '../table/rank-table.js';
+import type { RankTable } from '../table/build-table.js';
 import { findLateRanks } from './find-late-ranks.js';
 import { latenessOf } from './lateness.js';
 

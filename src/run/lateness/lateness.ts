@@ -1,5 +1,5 @@
 import { largest, mean, median, robustDeviation } from '../../base/statistics.js';
-import type { RankTable } from '../table/rank-table.js';
+import type { RankTable } from '../table/build-table.js';
 
 /** Thresholds that several ways of being late share. How they were tested: docs/method/late-ranks.md. */
 

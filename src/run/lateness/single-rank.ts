@@ -1,5 +1,5 @@
 import { median, robustDeviation } from '../../base/statistics.js';
-import type { RankTable } from '../table/rank-table.js';
+import type { RankTable } from '../table/build-table.js';
 import {
   binomialTail,
   LATE_SHARE,

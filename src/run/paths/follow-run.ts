@@ -5,7 +5,7 @@ import { sumOfClasses, type TimeByClass, type TimeClass, totals } from '../../fa
 import type { Clocks } from '../collectives/clocks.js';
 import type { MatchedCollectives } from '../collectives/matched.js';
 import type { CollectiveWaits } from '../collectives/waits.js';
-import type { RankTable } from '../table/rank-table.js';
+import type { RankTable } from '../table/build-table.js';
 import { type CriticalPath, type PathRank, walkBack } from './critical-path.js';
 import { Meetings } from './meetings.js';
 import { type PlayedRun, prepareRun } from './what-if-ranks.js';

@@ -2,7 +2,7 @@ import { largest, mean, median } from '../../base/statistics.js';
 import { type Ns, ns } from '../../base/units.js';
 import { TIME_CLASSES, type TimeByClass, type TimeClass, totals } from '../../facts/time-class.js';
 import type { RankClock } from '../collectives/clocks.js';
-import type { RankTable } from '../table/rank-table.js';
+import type { RankTable } from '../table/build-table.js';
 import { type PathRank, runsOfSteps } from './critical-path.js';
 import type { Meetings } from './meetings.js';
 import { type Change, playRun } from './play.js';

@@ -3,7 +3,7 @@ import { formatRanks } from '../../base/rank-ranges.js';
 import type { MeshAxis } from '../../model/manifest.js';
 import type { GpuIdentity } from '../../model/telemetry.js';
 import type { RankClock } from '../collectives/clocks.js';
-import type { Coordinates } from '../table/rank-table.js';
+import type { Coordinates } from '../table/build-table.js';
 import type { CaptureInfo } from './join-manifests.js';
 import { hostKey, type RankLocation } from './place-gpus.js';
 

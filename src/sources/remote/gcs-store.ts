@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { InputError } from '../../base/input-error.js';
 import { bucketAndKey } from './address.js';
-import type { Variables } from './aws-profile.js';
+import type { Variables } from './aws-login.js';
 import { type Answer, get, type Headers, retried, textOf } from './http.js';
 import { type RemoteFile, refusal, type Store } from './store.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { encodedKey, shownAddress } from './address.js';
-import { sectionsOf } from './aws-profile.js';
+import { sectionsOf } from './aws-login.js';
 import { BlockCache } from './block-cache.js';
 import { codeIn } from './store.js';
 

@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream';
 import { InputError } from '../../base/input-error.js';
 import { bucketAndKey, encodedKey } from './address.js';
-import { type AwsKeys, findKeys } from './aws-login.js';
-import { type AwsProfile, readProfile, type Variables } from './aws-profile.js';
+import { type AwsKeys, type AwsProfile, findKeys, readProfile, type Variables } from './aws-login.js';
 import { type Answer, get, type Headers, retried, textOf } from './http.js';
 import { codeIn, type RemoteFile, refusal, type Store } from './store.js';
 

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { codeLines } from './code.js';
-import { pageFor } from './page.js';
+import { codeLines, pageFor } from './page.js';
 
 const lines = (code: string) => codeLines(code, pageFor(false, 40), '  ');
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeTime, encodeTimes } from './time-codes.js';
+import { decodeTime, encodeTimes } from './page-data.js';
 
 describe('times as codes', () => {
   const time = fc.oneof(
