@@ -1,5 +1,6 @@
 import { compareSchema } from './compare-schema.js';
 import { reportSchema } from './report-schema.js';
+import { pythonText } from './schema-python.js';
 import { jsonSchemaText, typesText } from './schema-text.js';
 import { trySchema } from './try-schema.js';
 
@@ -11,4 +12,8 @@ export const schemaFiles = (): Readonly<Record<string, string>> => ({
   'src/report/report.ts': typesText([reportSchema], 'schemas/report-schema.ts'),
   'src/compare/compare-report.ts': typesText(compareSchema.options, 'schemas/compare-schema.ts'),
   'src/trial/trials.ts': typesText([trySchema], 'schemas/try-schema.ts'),
+  'python/src/whyslow/schema.py': pythonText(
+    { ReportFields: reportSchema, ComparisonFields: compareSchema.options[0] },
+    'schemas/',
+  ),
 });

@@ -179,6 +179,31 @@ def test_the_loader_that_is_waited_for_longest_counts() -> None:
     assert (found["batch_size"], found["fetches"]) == (2, 3)
 
 
+def test_loaders_made_anew_are_one_loader_that_starts_often() -> None:
+    class Items(Dataset[torch.Tensor]):
+        def __len__(self) -> int:
+            return 4
+
+        def __getitem__(self, index: int) -> torch.Tensor:
+            return torch.zeros(2)
+
+    watch = LoaderWatch()
+    for _ in range(3):
+        loader = DataLoader(Items(), batch_size=2)
+        iterator = iter(loader)
+        watch.started(loader, iterator, 5_000_000)
+        for _ in range(2):
+            watch.fetch_begins(iterator)
+            next(iterator)
+            watch.fetch_ends(got=True)
+        del loader, iterator
+    found = watch.summary()
+    assert found is not None
+    assert (found["starts"], found["made"], found["batches"], found["start_ms"]) == (3, 3, 2, 5.0)
+    assert found["fetches"] == 6
+    assert {"first_ms", "later_ms"} <= found.keys()
+
+
 def test_an_iterator_is_not_kept_alive() -> None:
     import gc
     import weakref

@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import asyncio
+import queue
 import random
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from whyslow_capture.stack_waits import wait_kind
 from whyslow_capture.stacks import StackSampler
 
 
@@ -141,3 +145,45 @@ def test_input_is_what_the_loop_waits_for(items: Any) -> None:
         if found is not None:
             assert found["function"] == "busy"
             assert 0.2 < found["samples"] / found["of"] < 0.8
+
+
+class TestWaits:
+    def test_names_what_the_loop_waits_for(self) -> None:
+        """Each waits until released, so that its stack can be looked at."""
+        items: queue.Queue[int] = queue.Queue()
+
+        async def awaits() -> None:
+            await asyncio.get_running_loop().run_in_executor(None, items.get)
+
+        waits: dict[str, Callable[[], object]] = {
+            "queue": items.get,
+            "future": lambda: pool.submit(items.get).result(),
+            "await": lambda: asyncio.run(awaits()),
+        }
+        with ThreadPoolExecutor(1) as pool:
+            for kind, wait in waits.items():
+                thread = threading.Thread(target=wait)
+                thread.start()
+                found = None
+                deadline = time.monotonic() + 10
+                while found is None and time.monotonic() < deadline:
+                    frame = sys._current_frames().get(thread.ident or 0)
+                    found = None if frame is None else wait_kind(frame)
+                items.put(1)
+                thread.join()
+                assert found == kind
+        assert wait_kind(sys._getframe()) is None
+
+    def test_lists_lines_of_other_threads(self) -> None:
+        ended = threading.Event()
+
+        def aggregate() -> None:
+            while not ended.is_set():
+                busy(0.001)
+
+        thread = threading.Thread(target=aggregate, name="metrics")
+        thread.start()
+        found = sample(uneven, 20)
+        ended.set()
+        thread.join()
+        assert {line["thread"] for line in found["background"]} >= {"metrics"}

@@ -52,6 +52,21 @@ export interface RankManifest {
   readonly cpu: CpuUse | null;
   /** The DataLoader that the job waited for longest. Null: none was seen. */
   readonly loader: LoaderRecord | null;
+  /** Steps that it made. Null: unknown. */
+  readonly steps: number | null;
+  /** Trained parameters by number format: `float32`. Empty: unknown. */
+  readonly parameters: Readonly<Record<string, number>>;
+  /** Collectives of a few numbers each, in recorded steps. Null: there were none of any size, or they are unknown. */
+  readonly smallCollectives: SmallCollectives | null;
+}
+
+/** Sums over recorded steps with collectives. */
+export interface SmallCollectives {
+  readonly steps: number;
+  readonly calls: number;
+  readonly small: number;
+  /** In the small ones, waiting for other ranks included. */
+  readonly smallMs: number;
 }
 
 export interface RecordedWindow {
@@ -67,6 +82,16 @@ export interface StackSamples {
   readonly samples: number;
   /** Most samples first. */
   readonly lines: readonly SampledLine[];
+  /** Lines of the job in which its other Python threads were, most samples first. */
+  readonly background: readonly BackgroundLine[];
+}
+
+export interface BackgroundLine {
+  readonly thread: string;
+  readonly file: string;
+  readonly line: number;
+  readonly function: string;
+  readonly samples: number;
 }
 
 /** A line of the job's own code. Time in libraries that it calls counts for it. */
@@ -102,6 +127,12 @@ export interface CpuUse {
   readonly affinity: string | null;
   /** The training thread: share of time in which it waited for a core. */
   readonly threadQueued: number | null;
+  /** The training thread: share of time in which it ran. In the rest it slept. */
+  readonly threadRan: number | null;
+  /** Who set the number of threads. `code`: the script, with torch.set_num_threads. */
+  readonly threadsBy: 'code' | 'environment' | 'default' | null;
+  /** Other Python threads of the job that run, busiest first: shares of a core. */
+  readonly background: readonly { readonly thread: string; readonly ran: number }[];
   /** The share of the quota's periods in which the container had used it up. Null: no quota. */
   readonly throttled: number | null;
 }
@@ -126,6 +157,15 @@ export interface LoaderRecord {
   /** Mean number of batches that were ready when one was asked for, and the share of requests that found none. */
   readonly ready: number | null;
   readonly foundNone: number | null;
+  /** Batches of an epoch. */
+  readonly batches: number | null;
+  /** How often workers were started (or an iterator made), DataLoader objects that did it, and how long that took, ms. */
+  readonly starts: number | null;
+  readonly made: number | null;
+  readonly startMs: number | null;
+  /** Mean time of the first request of an iterator and of later ones, ms. */
+  readonly firstMs: number | null;
+  readonly laterMs: number | null;
   /** Shares of time in which the workers ran, and in which they waited for a core. */
   readonly workersRan: number | null;
   readonly workersQueued: number | null;

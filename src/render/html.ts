@@ -83,4 +83,5 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-const escaped = (text: string) => text.replace(/[&<>"']/g, (c) => ENTITIES[c]!);
+/** Text for HTML, also for the value of an attribute. */
+export const escaped = (text: string) => text.replace(/[&<>"']/g, (c) => ENTITIES[c]!);

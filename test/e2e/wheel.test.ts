@@ -59,6 +59,16 @@ describeWithTorch('whyslow from its wheel, on a machine without Node', () => {
     });
   });
 
+  it('Python objects hold what the command line prints', async () => {
+    const fixture = (name: string) => join(root, name);
+    const runs = ['zoo/fixtures/cnn_nchw', 'zoo/fixtures/cnn_nhwc', 'test/fixtures/zoo-ranks/straggler_host'];
+    expect(await inPython(job('python_api.py'), ...runs.map(fixture))).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: '',
+    });
+  });
+
   it('`whyslow run` measures a job of another environment', async () => {
     const args = ['run', '--out', 'job', '--', python, job('train.py'), '--steps', '60', '--data-ms', '20'];
     const ran = await whyslow(...args);

@@ -40,7 +40,9 @@ export function windowView() {
   });
   effect(() => {
     const hash = formatHash(view.value);
-    if (hash !== location.hash.slice(1)) history.replaceState(null, '', `#${hash}`);
+    // In a notebook the page has no address of its own.
+    if (hash !== location.hash.slice(1) && location.protocol !== 'about:')
+      history.replaceState(null, '', `#${hash}`);
   });
   return view;
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,6 +12,11 @@ from .cores import Throttling, affinity, throttling
 from .scheduling import NO_TIME, RunTime, ThreadClock, parse
 
 MAX_THREADS = 512
+# Names of our own threads begin with this.
+OURS = "whyslow"
+# Share of a core below which a thread in the background holds nothing up.
+VISIBLE = 0.05
+MAX_BACKGROUND = 4
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,8 @@ class CpuUse:
         self._first: Reading | None = None
         self._last: Reading | None = None
         self._threads = 0
+        # The training thread, as the kernel numbers it.
+        self._trainer = 0
         self._begin: Snapshot | None = None
 
     def read(self) -> None:
@@ -43,6 +51,7 @@ class CpuUse:
 
         if self._clock is None:
             self._clock = ThreadClock()
+            self._trainer = threading.get_native_id()
         self._last = Reading(time.perf_counter(), time.process_time(), self._clock.read())
         self._first = self._first or self._last
         # Each thread has its own number.
@@ -62,6 +71,7 @@ class CpuUse:
             "wall_s": round(wall, 3),
             "used_s": round(last.process - first.process, 3),
             "threads": self._threads,
+            "threads_by": _who_set(self._threads),
             "affinity": affinity(),
         }
         if first.thread is not None and last.thread is not None:
@@ -69,7 +79,30 @@ class CpuUse:
             used["thread_ran"], used["thread_queued"] = _share(thread.ran, wall), _share(thread.queued, wall)
         if begin is not None and now.wall > begin.wall:
             used.update(_since(begin, now))
+            used["background"] = _background(begin, now, self._trainer)
         return used
+
+
+def _who_set(threads: int) -> str:
+    """`code`: torch.set_num_threads, since neither the environment nor the number of cores gives this number."""
+    given = os.environ.get("OMP_NUM_THREADS") or os.environ.get("MKL_NUM_THREADS")
+    if given == str(threads):
+        return "environment"
+    return "code" if given or threads > (os.cpu_count() or threads) else "default"
+
+
+def _background(begin: Snapshot, now: Snapshot, trainer: int) -> list[dict[str, object]]:
+    """Python threads of the job besides the training thread that ran for a visible part of the time, busiest first."""
+    wall = now.wall - begin.wall
+    found = []
+    for thread in threading.enumerate():
+        after = now.threads.get(str(thread.native_id))
+        if after is None or thread.native_id == trainer or thread.name.startswith(OURS):
+            continue
+        ran = _share(after.since(begin.threads.get(str(thread.native_id), NO_TIME)).ran, wall)
+        if ran >= VISIBLE:
+            found.append((ran, thread.name[:80]))
+    return [{"thread": name, "ran": ran} for ran, name in sorted(found, reverse=True)[:MAX_BACKGROUND]]
 
 
 def _since(begin: Snapshot, now: Snapshot) -> dict[str, object]:

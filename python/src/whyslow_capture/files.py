@@ -176,6 +176,12 @@ class RunFiles:
         loader = capture.loaders.summary()
         if loader is not None:
             extra["loader"] = loader
+        for name, known in (
+            ("parameters", capture.parameters.summary()),
+            ("small_collectives", capture.collectives.summary()),
+        ):
+            if known is not None:
+                extra[name] = known
         extra["cores"] = cores()
         used = capture.cpu.summary()
         if used is not None:

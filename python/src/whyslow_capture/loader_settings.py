@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -24,10 +25,22 @@ def settings_of(iterator: Any) -> dict[str, object]:
         "pin_memory": _flag(getattr(iterator, "_pin_memory", None)),
         "persistent_workers": _flag(getattr(iterator, "_persistent_workers", None)),
         "batch_size": _number(getattr(getattr(iterator, "_index_sampler", None), "batch_size", None)),
+        "batches": None if is_iterable else _batches(iterator),
         "iterable": is_iterable,
         "split_by_worker": _splits_by_worker(iterator, dataset) if is_iterable else None,
         "framework": _framework(dataset),
     }
+
+
+def _batches(iterator: Any) -> int | None:
+    """Of an epoch. Asks only samplers of torch, which ask for the length of the dataset at each epoch anyway."""
+    sampler: Any = getattr(iterator, "_index_sampler", None)
+    inner = getattr(sampler, "sampler", sampler)
+    if not all(type(s).__module__.startswith("torch.utils.data") for s in (sampler, inner)):
+        return None
+    with suppress(Exception):
+        return _number(len(sampler))
+    return None
 
 
 def _number(value: Any) -> int | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
+from contextlib import suppress
 from time import perf_counter_ns
 from typing import Any
 
@@ -33,21 +35,39 @@ class LoaderWatch:
         if self._current is not None:
             self._current.fetch_ends(got=got)
 
+    def started(self, loader: object, iterator: Any, wall_ns: int) -> None:
+        """A training loop asked a DataLoader for an iterator, which took so long. Called for every epoch."""
+        self._loader_of(iterator).started(loader, iterator, wall_ns)
+
     def summary(self) -> dict[str, object] | None:
         """Of the loader that was waited for longest."""
         loaders = [loader for loader in list(self._loaders.values()) if loader.fetches]
         return max(loaders, key=lambda loader: loader.wall_ns).summary() if loaders else None
 
     def _loader_of(self, iterator: Any) -> Loader:
-        key = id(getattr(iterator, "_dataset", None))
+        dataset = getattr(iterator, "_dataset", None)
+        key = id(dataset)
         loader = self._loaders.get(key)
-        if loader is None:
-            if len(self._loaders) >= MAX_LOADERS:
+        if loader is None or not loader.reads(dataset):
+            settings = settings_of(iterator)
+            loader = self._successor(dataset, settings)
+            if loader is None and len(self._loaders) >= MAX_LOADERS:
                 loader = next(iter(self._loaders.values()))
-            else:
-                loader = self._loaders[key] = Loader(settings_of(iterator), ThreadClock())
-        loader.follow(iterator)
+            elif loader is None:
+                loader = Loader(settings, ThreadClock())
+            self._loaders[key] = loader
+            loader.read_from(dataset)
+        if loader.iterator() is not iterator:
+            loader.follow(iterator)
         return loader
+
+    def _successor(self, dataset: object, settings: dict[str, object]) -> Loader | None:
+        """One that read a dataset of the same kind which is gone: the job makes its loaders anew."""
+        for key, loader in list(self._loaders.items()):
+            if loader.replaces(dataset, settings):
+                del self._loaders[key]
+                return loader
+        return None
 
 
 class Loader:
@@ -66,6 +86,38 @@ class Loader:
         self._workers: list[int] = []
         self._sampled_ns = 0
         self._sampled: RunTime | None = None
+        self.iterator: Callable[[], Any] = _nothing
+        # None: it cannot be watched, as a list cannot. Then its address must do.
+        self._dataset: Callable[[], Any] | None = None
+        self._kind: type = object
+        # Iterators that were made and that started workers, DataLoader objects that made them, and how long it took.
+        self._starts = self._made = self._start_ns = 0
+        self._last_maker: Callable[[], Any] = _nothing
+        # The first requests of iterators, of those that were timed.
+        self._is_first = False
+        self._firsts = self._first_ns = 0
+
+    def reads(self, dataset: object) -> bool:
+        return self._dataset is None or self._dataset() is dataset
+
+    def read_from(self, dataset: object) -> None:
+        self._kind = type(dataset)
+        with suppress(TypeError):
+            self._dataset = weakref.ref(dataset)
+
+    def replaces(self, dataset: object, settings: dict[str, object]) -> bool:
+        is_gone = self._dataset is not None and self._dataset() is None
+        return is_gone and self._kind is type(dataset) and self._settings == settings
+
+    def started(self, maker: object, iterator: Any, wall_ns: int) -> None:
+        if self._last_maker() is not maker:
+            self._made += 1
+            self._last_maker = weakref.ref(maker)
+        self._is_first = True
+        # Persistent workers are asked for the next epoch by the iterator that they have.
+        if not getattr(iterator, "_persistent_workers", False) or self._starts == 0:
+            self._starts += 1
+            self._start_ns += wall_ns
 
     def follow(self, iterator: Any) -> None:
         """An epoch begins. A weak reference, because an iterator's workers end with it."""
@@ -87,6 +139,10 @@ class Loader:
             return
         now = perf_counter_ns()
         self.wall_ns += now - self._began_ns
+        if self._is_first:
+            self._is_first = False
+            self._firsts += 1
+            self._first_ns += now - self._began_ns
         after, before, so_far = self._clock.read(), self._thread_began, self._thread
         self._thread = None if so_far is None or before is None or after is None else so_far + after.since(before)
         self.fetches += 1
@@ -112,6 +168,14 @@ class Loader:
         if self._thread is not None:
             found["fetch_ran"] = _share(self._thread.ran, self.wall_ns)
             found["fetch_queued"] = _share(self._thread.queued, self.wall_ns)
+        if self._starts:
+            found["starts"], found["made"] = self._starts, self._made
+            found["start_ms"] = round(self._start_ns / self._starts / 1e6, 4)
+        if self._firsts:
+            found["first_ms"] = round(self._first_ns / self._firsts / 1e6, 4)
+            if self.fetches > self._firsts:
+                later = (self.wall_ns - self._first_ns) / (self.fetches - self._firsts)
+                found["later_ms"] = round(later / 1e6, 4)
         if self._counted:
             found["ready"] = round(self._ready / self._counted, 3)
             found["found_none"] = _share(self._found_none, self._counted)
@@ -119,6 +183,10 @@ class Loader:
             found["workers_ran"] = _share(self._workers_ran.ran, self._workers_ns)
             found["workers_queued"] = _share(self._workers_ran.queued, self._workers_ns)
         return found
+
+
+def _nothing() -> None:
+    return None
 
 
 def _share(part: int, whole: int) -> float:

@@ -19,9 +19,11 @@ from .events.recorder import Recorder
 from .files import RunFiles
 from .job import JobTimers, timers_of_process
 from .loader_watch import LoaderWatch
+from .parameter_types import ParameterTypes
 from .phases import phase_and_lap
 from .problems import ProblemLog, describe
 from .run_name import run_id
+from .small_collectives import SmallCollectives
 from .stacks import StackSampler
 from .trace.mesh import Mesh, coordinates_of, mesh_of
 
@@ -55,6 +57,8 @@ class Capture:
             end=config.end_step,
         )
         self.loaders = LoaderWatch()
+        self.parameters = ParameterTypes()
+        self.collectives = SmallCollectives()
         self.job: JobTimers = timers_of_process(self.problems)
         self.job_clock = self.job.clock
         self.cpu = CpuUse()

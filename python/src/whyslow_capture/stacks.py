@@ -19,6 +19,8 @@ from collections import Counter
 from collections.abc import Callable
 from types import FrameType
 
+from .stack_waits import Background, wait_kind
+
 # At most this often, however cheap it is.
 SHORTEST_PAUSE_S = 0.05
 # Part of the overhead limit that may be spent here.
@@ -73,7 +75,8 @@ class StackSampler:
         self._is_between = is_between
         # Samples of training, and those in code that makes the next item for the job's loop, by line.
         self._training = 0
-        self._input: Counter[Line] = Counter()
+        self._input: Counter[tuple[Line, str]] = Counter()
+        self._background = Background()
         self._share = SHARE_OF_BUDGET * max_overhead
         self._is_disturbed = is_disturbed
         self._ended = threading.Event()
@@ -116,6 +119,10 @@ class StackSampler:
             "seconds": round(end - self._began, 3),
             "cost": round(self._spent_s / max(end - self._began, 1e-9), 6),
             "lines": [_described(line, count, calls[line]) for line, count in lines.most_common(MAX_LINES)],
+            "background": [
+                {**_place(line), "thread": name, "samples": count}
+                for name, line, count in self._background.most_common()
+            ],
         }
 
     def _run(self, thread: int) -> None:
@@ -125,10 +132,13 @@ class StackSampler:
             if self._is_disturbed():
                 continue
             begin = time.perf_counter()
-            frame = sys._current_frames().get(thread)
+            frames = sys._current_frames()
+            frame = frames.pop(thread, None)
             if frame is None:
                 return  # the thread has ended
             self._count(frame)
+            self._background.count(frames, self._is_users)
+            frames.clear()
             if not self._is_between():
                 self._count_input(frame)
             # A frame keeps its local variables alive, tensors among them.
@@ -155,19 +165,21 @@ class StackSampler:
         count = sum(found.values())
         if count < LEAST_INPUT:
             return None
-        line, _ = found.most_common(1)[0]
-        return {"samples": count, "of": self._training, **_place(line)}
+        (line, kind), _ = found.most_common(1)[0]
+        return {"samples": count, "of": self._training, "kind": kind, **_place(line)}
 
     def _count_input(self, leaf: FrameType) -> None:
         self._training += 1
-        line = self._input_line(leaf)
-        if line is not None and (line in self._input or len(self._input) < MAX_LINES):
-            self._input[line] += 1
+        found = self._input_line(leaf)
+        if found is not None and (found in self._input or len(self._input) < MAX_LINES):
+            self._input[found] += 1
 
-    def _input_line(self, leaf: FrameType) -> Line | None:
+    def _input_line(self, leaf: FrameType) -> tuple[Line, str] | None:
         """
-        The job's innermost line, if code below its loop makes the next item: a generator, or an iterator's `__next__`.
+        The job's innermost line, if code below its loop makes the next item (a generator, or an iterator's
+        `__next__`) or waits for somebody else who does; and which of these it is.
         """
+        awaited = wait_kind(leaf)
         frame: FrameType | None = leaf
         line: Line | None = None
         for _ in range(MAX_DEPTH):
@@ -180,7 +192,10 @@ class StackSampler:
                 line = (code.co_filename, frame.f_lineno or 0, code.co_name)
             makes_items = code.co_flags & GENERATOR and code.co_name not in NOT_INPUT
             if (makes_items or code.co_name == "__next__") and caller is not None and self._is_loop(caller):
-                return line or (caller.f_code.co_filename, caller.f_lineno or 0, caller.f_code.co_name)
+                place = line or (caller.f_code.co_filename, caller.f_lineno or 0, caller.f_code.co_name)
+                return place, awaited or "generator"
+            if awaited is not None and line is not None:
+                return line, awaited
             frame = caller
         return None
 

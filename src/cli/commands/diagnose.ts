@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { InputError } from '../../base/input-error.js';
 import { bytes, formatBytes } from '../../base/units.js';
 import type { Bottleneck, Report, StepRange } from '../../library/vocabulary.js';
@@ -19,6 +19,7 @@ interface DiagnoseFlags extends EngineFlags {
   readonly run?: string;
   readonly failOn?: readonly Bottleneck[];
   readonly jobs?: number;
+  readonly parts?: string;
   /** Not an option: what `run` got from other nodes. */
   readonly factsOf?: ReadonlyMap<string, string>;
 }
@@ -48,6 +49,7 @@ export function registerDiagnose(program: Command, context: CommandContext): voi
     .option('--run <id>', 'use only this run, if the files are of several (default: the newest)')
     .option('--fail-on <names>', 'exit 1 if the bottleneck is one of these, e.g. data,comms', bottleneckList)
     .option('--jobs <n>', 'files to read at once (default: one per core)', jobCount)
+    .addOption(new Option('--parts <folder>', 'what the Python package shows').hideHelp())
     .addOption(engineOptions()[0]!)
     .addOption(engineOptions()[1]!)
     .addHelpText('after', EXAMPLES)
@@ -64,6 +66,10 @@ export function registerDiagnose(program: Command, context: CommandContext): voi
         : await (options.html === undefined ? diagnosed : diagnosedWithPage)(paths, options, context);
       // Slurm gave no allocation yet: the script that asks for one is printed.
       if (report === null) return;
+      if (options.parts !== undefined) {
+        const { writeParts } = await import('../common/parts.js');
+        writeParts(options.parts, report);
+      }
       if (options.json) context.stdout.writeJson(renderJson(report));
       else context.stdout.write(await forTerminal(report, options, context));
       setExitCode(report, options.failOn ?? [], context);

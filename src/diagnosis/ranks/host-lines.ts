@@ -30,6 +30,7 @@ function linesOf({ stacks }: StackThread): StackSamples {
       .sort((a, b) => b.samples - a.samples)
       .slice(0, MAX_LINES)
       .map((line) => ({ ...line, calls: mostFrequent(line.calls) })),
+    background: [],
   };
 }
 

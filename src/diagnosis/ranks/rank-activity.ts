@@ -16,7 +16,7 @@ export interface RankActivity {
 
 /** What is known of a rank's cores, processor time and DataLoader. */
 export type CapturedRank = Pick<RankManifest, 'cores' | 'loader'> &
-  Partial<Pick<RankManifest, 'cpu' | 'host'>>;
+  Partial<Pick<RankManifest, 'cpu' | 'host' | 'stacks' | 'steps' | 'parameters' | 'smallCollectives'>>;
 
 type Manifests = ReadonlyMap<number, Pick<RankManifest, 'pid' | 'host'>>;
 
@@ -76,6 +76,7 @@ export function capturedRanks(
   for (const [rank, sampled] of activity) {
     const known = manifests.get(rank);
     captured.set(rank, {
+      ...known,
       host: known?.host ?? sampled.machine.machine.host,
       cores: known?.cores ?? coresOf(sampled),
       cpu: known?.cpu ?? cpuOf(sampled),
@@ -97,6 +98,9 @@ const cpuOf = ({ trainer, machine }: RankActivity): CpuUse => ({
   threads: trainer.activeThreads,
   affinity: null,
   threadQueued: trainer.mainWants - trainer.mainCpu,
+  threadRan: trainer.mainCpu,
+  threadsBy: null,
+  background: [],
   throttled: machine.quotaUsedUp,
 });
 
@@ -115,6 +119,12 @@ export const UNKNOWN_LOADER: LoaderRecord = {
   fetchQueued: null,
   ready: null,
   foundNone: null,
+  batches: null,
+  starts: null,
+  made: null,
+  startMs: null,
+  firstMs: null,
+  laterMs: null,
   workersRan: null,
   workersQueued: null,
 };

@@ -68,10 +68,14 @@ describe('the forms', () => {
             calls: ['torch._tensor.wrapped'],
           },
         ],
+        background: [],
       },
       cores: null,
       cpu: null,
       loader: null,
+      steps: null,
+      parameters: {},
+      smallCollectives: null,
       anchors: [
         { at: 'start', wallNs: 1_790_857_026e9, monotonicNs: 5e15 },
         { at: 'end', wallNs: 1_790_857_126e9, monotonicNs: 5.0001e15 },
@@ -114,8 +118,27 @@ describe('the forms', () => {
     expect(readJson({ ...RANK, cpu }).manifest).toMatchObject({
       cpu: { used: 1.5, queued: 1.4, threads: 2, affinity: '0-1', threadQueued: null, throttled: 1 },
     });
+    const hog = { thread_ran: 0.2, threads_by: 'code', background: [{ thread: 'metrics', ran: 0.8 }] };
+    expect(readJson({ ...RANK, cpu: { ...cpu, ...hog } }).manifest).toMatchObject({
+      cpu: { threadRan: 0.2, threadsBy: 'code', background: [{ thread: 'metrics', ran: 0.8 }] },
+    });
     for (const wrong of [{ wall_s: 0 }, { wall_s: -1 }, { used_s: -1 }, { used_s: 'x' }])
       expect(readJson({ ...RANK, cpu: { ...cpu, ...wrong } }).manifest).toMatchObject({ cpu: null });
+  });
+
+  it('reads parameters by format and collectives of a few numbers', () => {
+    const more = {
+      parameters: { float64: 12 },
+      small_collectives: { steps: 2, calls: 50, small: 48, small_ms: 3 },
+    };
+    expect(readJson({ ...RANK, ...more }).manifest).toMatchObject({
+      parameters: { float64: 12 },
+      smallCollectives: { steps: 2, calls: 50, small: 48, smallMs: 3 },
+    });
+    expect(readJson({ ...RANK, parameters: 3, small_collectives: { steps: 0 } }).manifest).toMatchObject({
+      parameters: {},
+      smallCollectives: null,
+    });
   });
 
   it('reads a process without GPU and mesh, and the bus as numbers, as torch gives it', () => {

@@ -9,6 +9,7 @@ import type {
   RankManifest,
   RecordedWindow,
   RunManifest,
+  SmallCollectives,
   StackSamples,
 } from '../../model/manifest.js';
 import { type GpuIdentity, pciKey, pciKeyOf, uuidKey } from '../../model/telemetry.js';
@@ -92,6 +93,9 @@ function toRank(fields: Fields): RankManifest {
     cores: toCores(fields.inside('cores')),
     cpu: toCpu(fields.inside('cpu')),
     loader: toLoader(fields.inside('loader')),
+    steps: fields.count('steps'),
+    parameters: fields.inside('parameters')?.table((f, key) => f.count(key)) ?? {},
+    smallCollectives: toSmallCollectives(fields.inside('small_collectives')),
   };
 }
 
@@ -122,7 +126,25 @@ function toStacks(stacks: Fields | null): StackSamples | null {
     samples: Math.min(samples, line.count('samples') ?? 0),
     calls: Object.keys(line.inside('calls')?.table((f, key) => f.count(key)) ?? {}),
   }));
-  return { samples, lines };
+  const background = stacks.each((stacks.list('background') ?? []).slice(0, MAX_ENTRIES)).map((line) => ({
+    thread: line.text('thread') ?? '',
+    file: line.text('file') ?? '',
+    line: line.count('line') ?? 0,
+    function: line.text('function') ?? '',
+    samples: Math.min(samples, line.count('samples') ?? 0),
+  }));
+  return { samples, lines, background };
+}
+
+function toSmallCollectives(fields: Fields | null): SmallCollectives | null {
+  const steps = fields?.count('steps') ?? 0;
+  if (!fields || steps === 0) return null;
+  return {
+    steps,
+    calls: fields.count('calls') ?? 0,
+    small: fields.count('small') ?? 0,
+    smallMs: Math.max(0, fields.number('small_ms') ?? 0),
+  };
 }
 
 function toCores(fields: Fields | null): ProcessCores | null {
@@ -136,6 +158,8 @@ function toCores(fields: Fields | null): ProcessCores | null {
   };
 }
 
+const WHO_SETS = ['code', 'environment', 'default'] as const;
+
 function toCpu(fields: Fields | null): CpuUse | null {
   const [wall, used] = [fields?.number('wall_s') ?? null, fields?.number('used_s') ?? null];
   if (!fields || wall === null || used === null || !(wall > 0) || used < 0) return null;
@@ -146,6 +170,11 @@ function toCpu(fields: Fields | null): CpuUse | null {
     threads: fields.count('threads') || 1,
     affinity: fields.text('affinity') || null,
     threadQueued: toShare(fields, 'thread_queued'),
+    threadRan: toShare(fields, 'thread_ran'),
+    threadsBy: WHO_SETS.find((who) => who === fields.text('threads_by')) ?? null,
+    background: fields
+      .each((fields.list('background') ?? []).slice(0, MAX_ENTRIES))
+      .map((thread) => ({ thread: thread.text('thread') ?? '', ran: toShare(thread, 'ran') ?? 0 })),
     throttled: toShare(fields, 'throttled'),
   };
 }
@@ -166,9 +195,20 @@ function toLoader(fields: Fields | null): LoaderRecord | null {
     fetchQueued: toShare(fields, 'fetch_queued'),
     ready: fields.number('ready'),
     foundNone: toShare(fields, 'found_none'),
+    batches: fields.count('batches'),
+    starts: fields.count('starts'),
+    made: fields.count('made'),
+    startMs: toTime(fields, 'start_ms'),
+    firstMs: toTime(fields, 'first_ms'),
+    laterMs: toTime(fields, 'later_ms'),
     workersRan: toShare(fields, 'workers_ran'),
     workersQueued: toShare(fields, 'workers_queued'),
   };
+}
+
+function toTime(fields: Fields, key: string): number | null {
+  const value = fields.number(key);
+  return value === null ? null : Math.max(0, value);
 }
 
 function toShare(fields: Fields, key: string): number | null {

@@ -18,6 +18,9 @@ const BUSY: CpuUse = {
   threads: 2,
   affinity: '0-1',
   threadQueued: 0.76,
+  threadRan: 0.2,
+  threadsBy: 'default',
+  background: [],
   throttled: null,
 };
 const TWO: ProcessCores = { allowed: 2, quota: null, ranks: 1 };

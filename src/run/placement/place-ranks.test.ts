@@ -42,6 +42,9 @@ const rank = (r: number, more: Partial<RankManifest> = {}, namedRank: number | n
     cores: null,
     cpu: null,
     loader: null,
+    steps: null,
+    parameters: {},
+    smallCollectives: null,
     ...more,
   },
 });

@@ -83,6 +83,7 @@ class CollectiveTimer:
     def wrap(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
         recorder = self._tracker.recorder
         group_in, is_async = argument(original, "group"), argument(original, "async_op")
+        sent = sent_by(original)
 
         @functools.wraps(original)
         def call(*args: Any, **options: Any) -> Any:
@@ -95,7 +96,7 @@ class CollectiveTimer:
             try:
                 return original(*args, **options)
             finally:
-                self._ends(name)
+                self._ends(name, sent(args, options))
 
         return not_compiled(call)
 
@@ -140,6 +141,7 @@ class CollectiveTimer:
             if name is None or not self._has_room():
                 return None
             self._inside = True
+            tracker.collectives.begins()
             recorder.begin(name)
             return name
         except Exception as error:
@@ -147,10 +149,12 @@ class CollectiveTimer:
             return None
 
     @never_compiled
-    def _ends(self, name: str) -> None:
+    def _ends(self, name: str, sent: Any = None) -> None:
         self._inside = False
         try:
-            self._tracker.recorder.end(name)
+            recorder = self._tracker.recorder
+            recorder.end(name)
+            self._tracker.collectives.ends(recorder.current_step, sent)
         except Exception as error:
             self._tracker.failed(error)
 
@@ -172,6 +176,16 @@ class CollectiveTimer:
             alone = distributed.get_rank(group) < 0 or distributed.get_world_size(group) < 2
             self._names[key] = None if alone else collective(kind + suffix(group))
         return self._names[key]
+
+
+# How torch.distributed calls the tensor that a rank sends.
+SENT = ("tensor", "input_tensor", "input")
+
+
+def sent_by(function: Callable[..., Any]) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
+    """Returns a function that finds what this rank sends."""
+    name = next((name for name in SENT if name in inspect.signature(function).parameters), "")
+    return argument(function, name)
 
 
 def argument(function: Callable[..., Any], name: str) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:

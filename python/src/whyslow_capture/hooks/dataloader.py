@@ -80,9 +80,23 @@ def install(tracker: PhaseTracker, patches: Patches) -> None:
         finally:
             fetch_ends(got)
 
+    @never_compiled
+    def started(loader: Any, iterator: Any, began_ns: int) -> None:
+        try:
+            watch.started(loader, iterator, perf_counter_ns() - began_ns)
+        except Exception as error:
+            tracker.failed(error)
+
     def __iter__(self: Any) -> Any:
         if torch.is_grad_enabled() and get_ident() == recorder.thread:
             tracker.loop.loader_began()
+            began_ns = perf_counter_ns()
+            iterator = timed_iter(self)
+            started(self, iterator, began_ns)
+            return iterator
+        return timed_iter(self)
+
+    def timed_iter(self: Any) -> Any:
         # Starts the workers, at each epoch unless they are persistent.
         if not recorder.recording or not begins():
             return original_iter(self)

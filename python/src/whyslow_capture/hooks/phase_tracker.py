@@ -12,7 +12,9 @@ from ..events.recorder import Recorder
 from ..job.clock import JobClock
 from ..layout import BACKWARD, DATA_WAIT, OPTIMIZER
 from ..loader_watch import LoaderWatch
+from ..parameter_types import ParameterTypes
 from ..problems import ProblemLog, describe
+from ..small_collectives import SmallCollectives
 from .backward import BackwardWatch
 from .iterations import IterationTracker
 from .modules import KnownModules
@@ -45,6 +47,8 @@ class HookedCapture(Protocol):
     recorder: Recorder
     problems: ProblemLog
     loaders: LoaderWatch
+    parameters: ParameterTypes
+    collectives: SmallCollectives
     job_clock: JobClock
 
     def optimizer_step(self) -> None: ...
@@ -71,6 +75,8 @@ class PhaseTracker:
         self.stretches = Stretches(self, capture.job_clock)
         self.backward = BackwardWatch(self)
         self.modules = KnownModules()
+        self.parameters = capture.parameters
+        self.collectives = capture.collectives
         self.copies: CopyTimer | None = None
         self.forward: ForwardEntry | None = None
         self.gradient_sync: GradientSync | None = None
@@ -271,6 +277,7 @@ class PhaseTracker:
             self._seen.add(key)
             return
         self._known.add(key)
+        self.parameters.add(optimizer)
         if self.forward is not None:
             self.forward.look_for_models(optimizer)
 

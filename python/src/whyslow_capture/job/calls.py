@@ -64,6 +64,10 @@ _FUNCTIONS: dict[str, tuple[tuple[str, str], ...]] = {
         ("SummaryWriter.flush", LOGGING),
     ),
     "wandb.sdk.wandb_run": (("Run.log", LOGGING), ("Run.log_artifact", LOGGING)),
+    # What is logged is made ready here, which often takes longer than to log it.
+    "wandb.sdk.data_types.histogram": (("Histogram.__init__", LOGGING),),
+    "wandb.sdk.data_types.image": (("Image.__init__", LOGGING),),
+    "wandb.sdk.data_types.table": (("Table.__init__", LOGGING),),
     "mlflow.tracking.fluent": (
         ("log_metric", LOGGING),
         ("log_metrics", LOGGING),
@@ -108,9 +112,18 @@ _SHORT = {
     "torch.distributed.checkpoint.state_dict": "dcp",
     "torch._tensor_str": "",
     "wandb.sdk.wandb_run": "wandb",
+    "wandb.sdk.data_types.histogram": "wandb",
+    "wandb.sdk.data_types.image": "wandb",
+    "wandb.sdk.data_types.table": "wandb",
     "mlflow.tracking.fluent": "mlflow",
 }
-_NAMES = {"_str": "print(tensor)", "Run.log": "log"}
+_NAMES = {
+    "_str": "print(tensor)",
+    "Run.log": "log",
+    "Histogram.__init__": "Histogram",
+    "Image.__init__": "Image",
+    "Table.__init__": "Table",
+}
 # Modules that offer the same functions under their own name, if they are loaded.
 _ALIASES = {
     "torch.serialization": ("torch",),

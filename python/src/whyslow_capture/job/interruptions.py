@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gc
+import linecache
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import lru_cache
+from types import CodeType, FrameType
 from typing import Any
 
 from ..hooks.dynamo import never_compiled
@@ -15,6 +18,18 @@ from .imports import after_import
 # Collections of the youngest objects are frequent and short.
 FULL = 2
 DYNAMO = "torch._dynamo.callback"
+AUTOMATIC = "automatic collection"
+
+
+@lru_cache(maxsize=256)
+def _names_collect(code: CodeType, line: int) -> bool:
+    """Whether this line calls `gc.collect`, under whatever name it was imported."""
+    return "collect" in code.co_names and "collect" in (linecache.getline(code.co_filename, line) or "collect")
+
+
+def asks_for_collection(frame: FrameType) -> bool:
+    """Otherwise the collector started by itself, at some allocation in this frame."""
+    return _names_collect(frame.f_code, frame.f_lineno or 0)
 
 
 class Interruptions:
@@ -46,7 +61,8 @@ class Interruptions:
         if info.get("generation") != FULL:
             return
         if phase == "start":
-            self._collecting = self._clock.enter("gc", "gc.collect", interrupts=True)
+            call = "gc.collect" if asks_for_collection(sys._getframe(1)) else AUTOMATIC
+            self._collecting = self._clock.enter("gc", call, interrupts=True)
         else:
             frame, self._collecting = self._collecting, None
             self._clock.leave(frame)

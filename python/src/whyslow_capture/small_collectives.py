@@ -1,0 +1,44 @@
+"""Collectives that move a few numbers each, in recorded steps: traces of gloo do not show sizes."""
+
+from __future__ import annotations
+
+from time import perf_counter_ns
+from typing import Any
+
+import torch
+
+# 64 numbers of 8 bytes: losses, norms, counts.
+SMALL_BYTES = 512
+
+
+class SmallCollectives:
+    """Called on the training thread; the writer thread reads the sums."""
+
+    def __init__(self) -> None:
+        self._step = -1
+        self._steps = self._calls = self._small = self._small_ns = 0
+        self._began_ns = 0
+
+    def begins(self) -> None:
+        self._began_ns = perf_counter_ns()
+
+    def ends(self, step: int, moved: Any) -> None:
+        """`moved`: the tensor that a rank sends, or the objects; None if nothing is, as in a barrier."""
+        if step != self._step:
+            self._step = step
+            self._steps += 1
+        self._calls += 1
+        if isinstance(moved, torch.Tensor) and 0 < moved.numel() * moved.element_size() <= SMALL_BYTES:
+            self._small += 1
+            self._small_ns += perf_counter_ns() - self._began_ns
+
+    def summary(self) -> dict[str, object] | None:
+        """`steps`: recorded ones with collectives. Time includes waiting for other ranks."""
+        if self._calls == 0:
+            return None
+        return {
+            "steps": self._steps,
+            "calls": self._calls,
+            "small": self._small,
+            "small_ms": round(self._small_ns / 1e6, 3),
+        }
