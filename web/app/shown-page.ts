@@ -1,6 +1,5 @@
 import { signal } from '@preact/signals';
-import type { PageData } from '../../src/page/page-data.js';
-import type { PageState } from '../../src/page/page-data.js';
+import type { PageData, PageState } from '../../src/page/page-data.js';
 import type { PageSource } from './source.js';
 
 /** A job that is being measured. */

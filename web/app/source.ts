@@ -1,7 +1,6 @@
 import { unpack } from '../../src/base/packed.js';
 import { EmbeddedSource, type EmbeddedTimeline } from '../../src/drawing/embedded.js';
-import type { PageData } from '../../src/page/page-data.js';
-import type { PageState } from '../../src/page/page-data.js';
+import type { PageData, PageState } from '../../src/page/page-data.js';
 import type { DroppedTrace } from '../reading/read-dropped.js';
 import { serverSource as serverTimeline, type TimelineSource } from '../timeline/source.js';
 import { embeddedBytes } from './embedded-bytes.js';
