@@ -55,6 +55,32 @@ class ReportJob:
 
 
 @dataclass(frozen=True)
+class TimeShares:
+    """fractions of the step that add up to 1; all 0 where there are no steps"""
+
+    compute: float
+    """GPU computing"""
+    comms_transfer: float
+    """exposed transfers between ranks"""
+    comms_wait: float
+    """collectives waiting for a late rank"""
+    copy: float
+    """exposed copies between host and GPU"""
+    idle_data: float
+    """GPU idle: waiting for the next batch"""
+    idle_sync: float
+    """GPU idle: the host synchronized with it, then had to catch up"""
+    idle_compile: float
+    """GPU idle: something is being compiled"""
+    idle_comms: float
+    """GPU idle: the host waits in a collective"""
+    idle_host: float
+    """GPU idle: the host does not launch fast enough"""
+    idle_other: float
+    """GPU idle for no recorded reason"""
+
+
+@dataclass(frozen=True)
 class ReportStepPart:
     name: str
     ms: float
@@ -87,6 +113,11 @@ class ReportStep:
     """what ms was measured with"""
     profiled_ms: float | None
     """step time as the profiler recorded it; null without a trace"""
+    profiled_time: TimeShares | None
+    """
+    how profiled_ms divides, if that names another bottleneck than the estimate without the profiler, or the estimate is
+    at its limit; else null
+    """
     times_ms: tuple[float, ...]
     """
     step times that ms is the mean of, in order: what compare needs; of many steps, means of groups of equal length
@@ -104,32 +135,6 @@ class ReportStep:
     """number of steps measured"""
     first: int | None
     last: int | None
-
-
-@dataclass(frozen=True)
-class TimeShares:
-    """fractions of the step that add up to 1; all 0 where there are no steps"""
-
-    compute: float
-    """GPU computing"""
-    comms_transfer: float
-    """exposed transfers between ranks"""
-    comms_wait: float
-    """collectives waiting for a late rank"""
-    copy: float
-    """exposed copies between host and GPU"""
-    idle_data: float
-    """GPU idle: waiting for the next batch"""
-    idle_sync: float
-    """GPU idle: the host synchronized with it, then had to catch up"""
-    idle_compile: float
-    """GPU idle: something is being compiled"""
-    idle_comms: float
-    """GPU idle: the host waits in a collective"""
-    idle_host: float
-    """GPU idle: the host does not launch fast enough"""
-    idle_other: float
-    """GPU idle for no recorded reason"""
 
 
 @dataclass(frozen=True)
