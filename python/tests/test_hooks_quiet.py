@@ -41,7 +41,7 @@ def test_patches_are_in_place_only_in_recorded_steps(tmp_path: Path) -> None:
 
 
 # Patches that other tests of this process may have left: not of the capture that is tested.
-LEFT_BEHIND = ("live_ranges.py", "profiler_use.py", "autostart.py", "calls.py", "dynamo.py", "collectives.py", "trials")
+LEFT_BEHIND = ("live_ranges.py", "profiler_use.py", "autostart.py", "calls.py", "dynamo.py", "collectives.py")
 
 
 def our_calls(run: Callable[[], object]) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from support import run_torch_program
 from trial_support import LOOP, injected_trial, plain_turn, tried
 
-from whyslow_capture.trials.fixes import FIXES
+from whyslow_trials.fixes import FIXES
 
 
 def test_every_fix_has_a_name_of_its_own() -> None:
@@ -20,7 +20,7 @@ def test_every_fix_has_a_name_of_its_own() -> None:
 def test_whether_tf32_is_on_whatever_it_was_set_with() -> None:
     import torch
 
-    from whyslow_capture.trials.fixes.flags import tf32_is_on
+    from whyslow_trials.fixes.flags import tf32_is_on
 
     matmul = torch.backends.cuda.matmul
     try:
@@ -174,9 +174,9 @@ def test_copies_to_the_gpu_do_not_wait(tmp_path: Path) -> None:
     source = """
         import torch
         from pathlib import Path
-        from whyslow_capture.trials.fixes.pinned import PinnedCopies
-        from whyslow_capture.trials.spec import TrialSpec
-        from whyslow_capture.trials.trial import Trial
+        from whyslow_trials.fixes.pinned import PinnedCopies
+        from whyslow_trials.spec import TrialSpec
+        from whyslow_trials.trial import Trial
         calls = []
         torch.cuda.is_available = lambda: True
         torch.Tensor.is_pinned = lambda tensor: False

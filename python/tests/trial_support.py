@@ -21,7 +21,7 @@ BEGIN = """
 import os, sys
 os.chdir(sys.argv[1])
 os.environ["WHYSLOW_TRIAL"] = sys.argv[2]
-from whyslow_capture.trials import start
+from whyslow_trials import start
 start.after_torch()
 """
 

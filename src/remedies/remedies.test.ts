@@ -58,7 +58,7 @@ describe('the Python part', () => {
   });
 
   it('applies every fix that has a trial, and no other', () => {
-    const folder = new URL('trials/fixes/', PYTHON);
+    const folder = new URL('../whyslow_trials/fixes/', PYTHON);
     const named = readdirSync(folder)
       .filter((name) => name.endsWith('.py'))
       .flatMap((file) =>

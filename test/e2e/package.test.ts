@@ -26,9 +26,8 @@ describeWithTorch('the Python part of the package', () => {
         readdirSync(path, { recursive: true, encoding: 'utf8' }).filter((f) =>
           /__init__\.py$|py\.typed$/.test(f),
         );
-      expect(packages(join(target, 'whyslow_capture')).sort()).toEqual(
-        packages(join(root, 'python/src/whyslow_capture')).sort(),
-      );
+      for (const name of ['whyslow_capture', 'whyslow_trials'])
+        expect(packages(join(target, name)).sort()).toEqual(packages(join(root, 'python/src', name)).sort());
     }));
 });
 

@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable
 from types import FrameType
 
+from .job.where import OURS
 from .stack_waits import Background, wait_kind
 
 # At most this often, however cheap it is.
@@ -50,7 +51,6 @@ NO_SOURCES = ("torch.utils.data.dataloader", "torch.nn.")
 Line = tuple[str, int, str]
 Key = tuple[str, int, str, str]
 
-_OURS = os.path.dirname(__file__) + os.sep
 _STANDARD = tuple(
     {
         os.path.realpath(path) + os.sep
@@ -219,7 +219,7 @@ class StackSampler:
             module = str(frame.f_globals.get("__name__", ""))
             if not is_framework:
                 call = f"{module}.{code.co_name}"
-                is_framework = not module.startswith("torch") and not file.startswith((_OURS, "<frozen", *_STANDARD))
+                is_framework = not module.startswith("torch") and not file.startswith((*OURS, "<frozen", *_STANDARD))
             frame = frame.f_back
         return "", 0, "", call
 
@@ -234,7 +234,7 @@ def _is_users(file: str) -> bool:
     if file.startswith("<"):
         # Generated code and the import system, but not what was typed into a prompt or a notebook.
         return file.startswith(("<stdin", "<ipython", "<string>"))
-    if any(part in file for part in _PACKAGES) or file.startswith(_OURS):
+    if any(part in file for part in _PACKAGES) or file.startswith(OURS):
         return False
     return not os.path.realpath(file).startswith(_STANDARD)
 

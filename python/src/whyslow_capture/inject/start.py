@@ -53,7 +53,7 @@ class TorchFinder:
 
 class OurPackage:
     """
-    While this is entered, whyslow_capture is found in $WHYSLOW_PYTHON, and nothing else there is: in an installed wheel
+    While this is entered, our packages are found in $WHYSLOW_PYTHON, and nothing else there is: in an installed wheel
     that folder is the site-packages of what may be another environment.
     """
 
@@ -64,7 +64,7 @@ class OurPackage:
     def find_spec(
         self, name: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None
     ) -> "ModuleSpec | None":
-        if name != "whyslow_capture" or not self.source:
+        if name not in ("whyslow_capture", "whyslow_trials") or not self.source:
             return None
         from _frozen_importlib_external import PathFinder
 
@@ -109,7 +109,7 @@ def begin_trial(moment: str) -> None:
     """
     try:
         with OurPackage(0):
-            from whyslow_capture.trials import start
+            from whyslow_trials import start
         getattr(start, moment)()
     except Exception as error:
         import traceback

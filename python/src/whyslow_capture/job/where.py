@@ -7,7 +7,9 @@ import sysconfig
 from functools import lru_cache
 from types import FrameType
 
-_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# This package, and the one that applies fixes for `whyslow try`.
+OURS = tuple(os.path.join(os.path.dirname(_PACKAGE), name) + os.sep for name in ("whyslow_capture", "whyslow_trials"))
 _LIBRARIES = tuple({path + os.sep for name in ("stdlib", "platstdlib") if (path := sysconfig.get_path(name))})
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 # Longer paths are cut from the left.
@@ -29,7 +31,7 @@ def code_line(frame: FrameType | None) -> str | None:
 
 @lru_cache(maxsize=256)
 def _is_the_jobs(path: str) -> bool:
-    if path.startswith(("<", _OURS)):
+    if path.startswith(("<", *OURS)):
         return False
     return not (any(part in path for part in _INSTALLED) or path.startswith(_LIBRARIES))
 

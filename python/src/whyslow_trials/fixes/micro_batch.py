@@ -17,7 +17,7 @@ class LargerMicroBatch(Fix):
     name = "larger-micro-batch"
 
     def install(self, trial: Trial) -> None:
-        from ...job.imports import after_import
+        from whyslow_capture.job.imports import after_import
 
         trial.refuse(self.name, "no framework accumulates gradients here")
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from ..job.imports import after_import
+from whyslow_capture.job.imports import after_import
+
 from .redirect import map_argument
 from .sandbox import Sandbox
 

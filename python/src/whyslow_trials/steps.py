@@ -9,8 +9,9 @@ from typing import Any
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from ..hooks.dynamo import is_compiling, never_compiled, not_compiled
-from ..hooks.iterations import IterationTracker
+from whyslow_capture.hooks.dynamo import is_compiling, never_compiled, not_compiled
+from whyslow_capture.hooks.iterations import IterationTracker
+
 from . import ending
 from .result import Measured, framework_of_caller
 from .trial import Trial

@@ -10,7 +10,8 @@ import torch
 from torch import nn
 from torch.nn.modules import module as module_of_torch
 
-from ..hooks.dynamo import is_compiling, never_compiled
+from whyslow_capture.hooks.dynamo import is_compiling, never_compiled
+
 from .fixes.base import Fix
 from .trial import Trial
 

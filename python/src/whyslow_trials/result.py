@@ -10,8 +10,9 @@ from dataclasses import asdict, dataclass
 
 import torch
 
-from ..loader_settings import MAX_FRAMES, framework_of
-from ..process import device, host, rank, world_size
+from whyslow_capture.loader_settings import MAX_FRAMES, framework_of
+from whyslow_capture.process import device, host, rank, world_size
+
 from .trial import Trial
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import torch
 
-from ..job.imports import after_import
+from whyslow_capture.job.imports import after_import
+
 from .trial import Trial
 
 

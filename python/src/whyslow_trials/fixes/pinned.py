@@ -34,7 +34,7 @@ class PinnedCopies(_LoaderFix):
         import torch
         from torch.utils.weak import WeakTensorKeyDictionary
 
-        from ...hooks.dynamo import is_compiling, not_compiled
+        from whyslow_capture.hooks.dynamo import is_compiling, not_compiled
 
         pinned = WeakTensorKeyDictionary()
 

@@ -16,7 +16,7 @@ class FsdpPrefetch(Fix):
     name = "fsdp-prefetch"
 
     def install(self, trial: Trial) -> None:
-        from ...job.imports import after_import
+        from whyslow_capture.job.imports import after_import
 
         trial.refuse(self.name, "the job has no FullyShardedDataParallel")
 

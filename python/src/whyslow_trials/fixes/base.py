@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from torch import nn
 
-    from ...remedies import TrialId
+    from whyslow_capture.remedies import TrialId
+
     from ..trial import Trial
 
 

@@ -31,7 +31,7 @@ def switch_off(trial: Trial) -> None:
 
 
 def redirect(sandbox: Sandbox) -> None:
-    from ..job.imports import after_import
+    from whyslow_capture.job.imports import after_import
 
     def writers(module: ModuleType) -> None:
         for name in ("SummaryWriter", "FileWriter"):

@@ -7,7 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...cores import cores
+from whyslow_capture.cores import cores
+
 from .base import Fix
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from ..process import rank, world_size
+from whyslow_capture.process import rank, world_size
+
 from .result import Measured, result_of
 from .spec import TrialSpec
 from .trial import Trial
@@ -71,7 +72,7 @@ def leave(spec: TrialSpec) -> None:
 
 
 def _close_capture() -> None:
-    from ..api import active_session
+    from whyslow_capture.api import active_session
 
     session = active_session()
     if session is not None:

@@ -51,6 +51,6 @@ def after_torch() -> None:
         OutermostModules(trial, acting).install()
     meter.install()
     if trial.spec.capture:
-        from ..inject.autostart import start_when_training_begins
+        from whyslow_capture.inject.autostart import start_when_training_begins
 
         start_when_training_begins()

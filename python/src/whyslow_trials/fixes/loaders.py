@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from ...cores import cores
+from whyslow_capture.cores import cores
+
 from .base import Fix, change_arguments
 
 if TYPE_CHECKING:
