@@ -342,7 +342,7 @@ def test_addresses_of_dask(tmp_path, monkeypatch) -> None:
     assert missing.value.address == "missing.json"
 
 
-def made(kind: type[BaseException], **known: object) -> BaseException:
+def error_of(kind: type[BaseException], **known: object) -> BaseException:
     """An error of another package, from what is known and nothing for the rest of what it is made of."""
     parameters = list(inspect.signature(kind.__init__).parameters.values())[1:]
     return kind(*(known.get(p.name) for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD))
@@ -355,6 +355,6 @@ def test_what_dask_calls_what_happened() -> None:
     # Versions of distributed differ in which errors they have and what these are made of.
     cancelled = getattr(client, "FutureCancelledError", CancelledError)
     engine = on_dask.OnDask(Client())
-    assert engine.why(made(KilledWorker, allowed_failures=3)) == "its worker died 4 times"
-    assert engine.why(made(cancelled, key="task", reason="lost")) == "the connection to the scheduler was lost"
+    assert engine.why(error_of(KilledWorker, allowed_failures=3)) == "its worker died 4 times"
+    assert engine.why(error_of(cancelled, key="task", reason="lost")) == "the connection to the scheduler was lost"
     assert engine.why(RuntimeError("whyslow was ended by signal 9")) == "whyslow was ended by signal 9"

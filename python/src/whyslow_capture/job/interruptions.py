@@ -27,9 +27,14 @@ def _names_collect(code: CodeType, line: int) -> bool:
     return "collect" in code.co_names and "collect" in (linecache.getline(code.co_filename, line) or "collect")
 
 
-def asks_for_collection(frame: FrameType) -> bool:
+def asks_for_collection(frame: FrameType | None) -> bool:
     """Otherwise the collector started by itself, at some allocation in this frame."""
-    return _names_collect(frame.f_code, frame.f_lineno or 0)
+    return frame is not None and _names_collect(frame.f_code, frame.f_lineno or 0)
+
+
+def _caller() -> FrameType | None:
+    """The frame in which the collection started. None: in no Python code, such as while the interpreter ends."""
+    return sys._getframe(1).f_back
 
 
 class Interruptions:
@@ -61,7 +66,7 @@ class Interruptions:
         if info.get("generation") != FULL:
             return
         if phase == "start":
-            call = "gc.collect" if asks_for_collection(sys._getframe(1)) else AUTOMATIC
+            call = "gc.collect" if asks_for_collection(_caller()) else AUTOMATIC
             self._collecting = self._clock.enter("gc", call, interrupts=True)
         else:
             frame, self._collecting = self._collecting, None
