@@ -43,7 +43,8 @@ load()
 
 /** NODE_DISABLE_COMPILE_CACHE=1 turns off both ways to keep compiled code. */
 async function load() {
-  if (!process.env.NODE_DISABLE_COMPILE_CACHE) {
+  // The server of `mcp` is not in the file with compiled code: no other command needs it.
+  if (!process.env.NODE_DISABLE_COMPILE_CACHE && process.argv[2] !== 'mcp') {
     const program = require('./code-cache.js').loadProgram(`${bundle}.cjs`, `${bundle}.code`);
     if (program) return program;
   }

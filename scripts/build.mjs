@@ -44,6 +44,8 @@ const whole = await build({
   outExtension: { '.js': '.cjs' },
   splitting: false,
   format: 'cjs',
+  // Left to bin/whyslow.js, which loads the modules instead: it would double the file that every command loads.
+  external: [...program.external, '*/mcp/serve.js'],
   // Node 20 cannot import from compiled code.
   supported: { 'dynamic-import': false },
   define: { 'import.meta.url': 'moduleUrl' },

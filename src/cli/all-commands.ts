@@ -24,6 +24,7 @@ const GROUPS: CommandGroups = {
   'Knowledge:': {
     rules: async () => (await import('./commands/rules.js')).registerRules,
     lint: async () => (await import('./commands/lint.js')).registerLint,
+    mcp: async () => (await import('./commands/mcp.js')).registerMcp,
   },
 };
 

@@ -62,9 +62,21 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'diagnosis',
     'answers',
   ],
-  timeline: ['base', 'model', 'drawing', 'ingest', 'run', 'answers'],
+  timeline: ['base', 'model', 'facts', 'drawing', 'ingest', 'run', 'answers'],
   lint: ['base', 'remedies'],
-  render: ['base', 'remedies', 'facts', 'report', 'rules', 'lint', 'doctor', 'compare', 'trial', 'page'],
+  render: [
+    'base',
+    'remedies',
+    'facts',
+    'report',
+    'rules',
+    'lint',
+    'doctor',
+    'compare',
+    'trial',
+    'page',
+    'timeline',
+  ],
   library: [
     'base',
     'facts',
@@ -100,6 +112,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'trial',
     'server',
     'engines',
+    'mcp',
     'answers',
     'report',
   ],
@@ -118,6 +131,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   server: ['base', 'drawing', 'library', 'render', 'page'],
   engines: ['base'],
+  mcp: ['base', 'library', 'render', 'launch'],
 };
 /** Outside packages, by the layer that may use them. Everything else is Node's own. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
@@ -126,6 +140,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   lint: ['@lezer'],
   render: ['picocolors'],
   cli: ['commander', 'picocolors'],
+  mcp: ['@modelcontextprotocol', 'zod'],
 };
 /** Layers that read files, start threads or processes. All others only compute. */
 const TOUCHES_THE_MACHINE = [
@@ -141,6 +156,7 @@ const TOUCHES_THE_MACHINE = [
   'rewrite',
   'server',
   'engines',
+  'mcp',
   'cli',
 ];
 const NODE_IO = /^node:(?:fs|net|http|https|child_process|worker_threads|zlib|dgram)/;
@@ -207,9 +223,9 @@ describe('files', () => {
   });
 });
 
-it('the program does not load zod or a schema: schemas/ is for documents and tests', () => {
+it('only the server for agents loads zod, and nothing loads a schema: schemas/ is for documents and tests', () => {
   const loads = /^import [^;]*'(?:zod|[^']*schemas\/[^']*)'/m;
-  expect(files.filter((f) => loads.test(sourceText(f)))).toEqual([]);
+  expect(files.filter((f) => !f.startsWith('mcp/') && loads.test(sourceText(f)))).toEqual([]);
 });
 
 it('only the server of the page listens on a port, and only on loopback', () => {

@@ -3,7 +3,7 @@ import { InputError } from '../../base/input-error.js';
 import { bytes, formatBytes } from '../../base/units.js';
 import type { CompareReport, FirstRunReport } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
-import { jobCount, outFile, percentage } from '../common/arguments.js';
+import { formatOption, jobCount, outFile, percentage } from '../common/arguments.js';
 import { type CommandContext, EXIT, say } from '../common/output.js';
 import { progressOn } from '../common/progress.js';
 
@@ -15,6 +15,7 @@ interface CompareFlags {
   readonly accept?: boolean;
   readonly json?: boolean;
   readonly markdown?: boolean;
+  readonly format?: string;
   readonly html?: string;
   readonly all?: boolean;
   readonly jobs?: number;
@@ -50,11 +51,17 @@ export function registerCompare(program: Command, context: CommandContext): void
     .option('--accept', 'with --history: later runs are compared with this one even if it is slower')
     .option('--json', 'print the comparison as JSON')
     .option('--markdown', 'print it as Markdown, for a comment on a pull request')
+    .addOption(formatOption('json', 'markdown'))
     .option('--html <file>', 'also write it as a page: one HTML file to open, keep or mail', outFile)
     .option('--all', 'show all rows of the tables')
     .option('--jobs <n>', 'files to read at once (default: one per core)', jobCount)
     .addHelpText('after', EXAMPLES)
-    .action(async (runs: string[], options: CompareFlags) => {
+    .action(async (runs: string[], given: CompareFlags) => {
+      const options = {
+        ...given,
+        json: given.json || given.format === 'json',
+        markdown: given.markdown || given.format === 'markdown',
+      };
       const writePage = options.html === undefined ? null : await pageWriter(options.html, context);
       const report = await (options.history === undefined
         ? comparedSides(runs, options, context)
@@ -135,6 +142,10 @@ async function show(report: CompareReport, options: CompareFlags, { stdout }: Co
   if (options.markdown) {
     const { markdownCompare } = await import('../../render/markdown/compare.js');
     return stdout.write(markdownCompare(report));
+  }
+  if (options.format === 'brief') {
+    const { briefCompare } = await import('../../render/brief/compare.js');
+    return stdout.write(briefCompare(report));
   }
   const { renderCompare } = await import('../../render/terminal/compare.js');
   const { color, columns } = stdout;

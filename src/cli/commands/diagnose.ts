@@ -3,7 +3,15 @@ import { InputError } from '../../base/input-error.js';
 import { bytes, formatBytes } from '../../base/units.js';
 import type { Bottleneck, Report, StepRange } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
-import { bottleneckList, jobCount, outFile, PATHS, rankList, stepRange } from '../common/arguments.js';
+import {
+  bottleneckList,
+  formatOption,
+  jobCount,
+  outFile,
+  PATHS,
+  rankList,
+  stepRange,
+} from '../common/arguments.js';
 import { ADDRESS_ALONE, type EngineFlags, engineOptions } from '../common/engines.js';
 import { type CommandContext, EXIT, say } from '../common/output.js';
 import { progressOn } from '../common/progress.js';
@@ -11,6 +19,7 @@ import { expectToRunOnce } from '../common/v8-flags.js';
 
 interface DiagnoseFlags extends EngineFlags {
   readonly json?: boolean;
+  readonly format?: string;
   readonly html?: string;
   readonly title?: string;
   readonly all?: boolean;
@@ -29,6 +38,7 @@ Examples:
   $ whyslow diagnose runs/llama
   $ whyslow diagnose runs/llama --html report.html
   $ whyslow diagnose trace.json.gz --steps 3-6 --json
+  $ whyslow diagnose runs/llama --format brief
   $ whyslow diagnose runs/llama --ranks 0,8-15 --fail-on data,comms
   $ whyslow diagnose /scratch/runs/llama --on ray
 
@@ -41,6 +51,7 @@ export function registerDiagnose(program: Command, context: CommandContext): voi
     .description('why training is slow and what to change')
     .argument('<path...>', PATHS)
     .option('--json', 'print the report as JSON (docs/report.schema.json)')
+    .addOption(formatOption('json'))
     .option('--html <file>', 'also write the page: one HTML file to open, keep or mail', outFile)
     .option('--title <text>', 'title of the page')
     .option('--all', 'show every finding, rank and problem in full, and the rules that did not fire')
@@ -70,7 +81,7 @@ export function registerDiagnose(program: Command, context: CommandContext): voi
         const { writeParts } = await import('../common/parts.js');
         writeParts(options.parts, report);
       }
-      if (options.json) context.stdout.writeJson(renderJson(report));
+      if (options.json || options.format === 'json') context.stdout.writeJson(renderJson(report));
       else context.stdout.write(await forTerminal(report, options, context));
       setExitCode(report, options.failOn ?? [], context);
     });
@@ -149,6 +160,10 @@ export async function forTerminal(
   context: CommandContext,
   target = context.stdout,
 ): Promise<string> {
+  if (options.format === 'brief') {
+    const { briefDiagnose } = await import('../../render/brief/diagnose.js');
+    return briefDiagnose(report);
+  }
   const { renderDiagnose } = await import('../../render/terminal/diagnose.js');
   return renderDiagnose(report, {
     color: target.color,

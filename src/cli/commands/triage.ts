@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { describeSystemError, InputError } from '../../base/input-error.js';
 import type { WatchedJob } from '../../machine/watch-job.js';
 import { renderJson } from '../../render/json.js';
-import { outFile, wholeNumber } from '../common/arguments.js';
+import { formatOption, outFile, wholeNumber } from '../common/arguments.js';
 import { type CommandContext, EXIT } from '../common/output.js';
 import { StatusLine } from '../common/progress.js';
 
@@ -14,6 +14,7 @@ interface TriageFlags {
   readonly out?: string;
   readonly replay?: string;
   readonly json?: boolean;
+  readonly format: string;
 }
 
 const EXAMPLES = `
@@ -38,6 +39,7 @@ export function registerTriage(program: Command, context: CommandContext): void 
     .option('--out <file>', 'also write the samples, as JSON lines', outFile)
     .option('--replay <file>', 'judge samples written by --out, instead of this machine')
     .option('--json', 'print the verdict as JSON')
+    .addOption(formatOption('json'))
     .addHelpText('after', EXAMPLES)
     .action((options: TriageFlags) => runTriage(options, context));
 }
@@ -46,8 +48,11 @@ async function runTriage(options: TriageFlags, context: CommandContext): Promise
   const { triage } = await import('../../report/triage-report.js');
   const seen = options.replay === undefined ? await watch(options, context) : await replay(options.replay);
   const report = triage(seen.recording, seen.stacks, seen.notes, options.replay === undefined);
-  if (options.json) context.stdout.writeJson(renderJson(report));
-  else {
+  if (options.json || options.format === 'json') context.stdout.writeJson(renderJson(report));
+  else if (options.format === 'brief') {
+    const { briefTriage } = await import('../../render/brief/triage.js');
+    context.stdout.write(briefTriage(report));
+  } else {
     const { renderTriage } = await import('../../render/terminal/triage.js');
     const { color, columns } = context.stdout;
     context.stdout.write(renderTriage(report, { color, columns }));

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { BOTTLENECKS, type Bottleneck, type Share, type StepRange } from '../../library/vocabulary.js';
 
 /** Parsers of option values. Commander prints their message after `argument '…' is invalid.` */
@@ -16,6 +16,12 @@ export const wholeNumber = (minimum: number, maximum?: number) => (text: string)
 
 export const PATHS =
   'files, directories, patterns, s3:// gs:// https://, @list-file, or - for standard input; .gz .zst .tar .zip work too';
+
+/** How an answer is printed. `--json` is short for `--format json`. */
+export const formatOption = (...formats: readonly string[]): Option =>
+  new Option('--format <name>', 'how to print the answer; brief: at most 60 lines, for a chat or a model')
+    .choices(['text', 'brief', ...formats])
+    .default('text');
 
 /** A file to write. `-` would become a file of that name. */
 export function outFile(text: string): string {

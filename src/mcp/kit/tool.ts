@@ -1,0 +1,177 @@
+import {
+  type CallToolResult,
+  type InputRequiredResult,
+  inputRequired,
+  inputResponse,
+  type McpServer,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import * as z from 'zod';
+import { describeSystemError, InputError, isSystemError, messageOf } from '../../base/input-error.js';
+import { printable } from '../../base/printable.js';
+import { bytes as asBytes, formatBytes } from '../../base/units.js';
+import type { ProgressSink } from '../../library/vocabulary.js';
+import { bytesFor, fitInto, sizeOf } from './fit.js';
+import type { Reports } from './reports.js';
+import { Roots } from './roots.js';
+
+/** What every tool gets. */
+export interface Call {
+  readonly roots: Roots;
+  readonly reports: Reports;
+  readonly signal: AbortSignal;
+  /** For readers: reports how far they are, and ends them when the client cancels. */
+  readonly progress: ProgressSink;
+  /** For jobs: a line on what they are doing. */
+  readonly say: (text: string) => void;
+}
+
+/** The same answer twice: for reading, and as the object that the command prints with --json. */
+export interface Answer {
+  readonly text: string;
+  readonly report: object;
+}
+
+export interface Tool<Input extends z.ZodRawShape = z.ZodRawShape> {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly input: Input;
+  /** It starts processes: only with --allow-run. */
+  readonly runs?: true;
+  readonly call: (input: z.infer<z.ZodObject<Input>>, call: Call) => Promise<Answer>;
+}
+
+/** Keeps the type of the input for `call`. */
+export const tool = <Input extends z.ZodRawShape>(of: Tool<Input>): Tool => of as unknown as Tool;
+
+/** What the tools of one connection share. */
+export interface Setting {
+  /** Given by --root. Null: the client's. */
+  readonly roots: Roots | null;
+  readonly reports: Reports;
+}
+
+const DEFAULT_TOKENS = 4000;
+const SIZE = {
+  max_tokens: z.int().min(500).max(50_000).default(DEFAULT_TOKENS).describe('size of the answer at most'),
+};
+/** Of the answer: the text may take this much, and the report gets the rest. */
+const TEXT_SHARE = 0.4;
+/** For the words around both. */
+const OVERHEAD = 200;
+
+export function register(server: McpServer, one: Tool, setting: Setting): void {
+  const { name, title, description, input, runs } = one;
+  const schema = z.object({ ...input, ...SIZE });
+  const annotations = runs
+    ? { readOnlyHint: false, destructiveHint: true, openWorldHint: true }
+    : { readOnlyHint: true, openWorldHint: false };
+  server.registerTool(name, { title, description, inputSchema: schema, annotations }, async (args, ctx) => {
+    const roots = setting.roots ?? (await rootsOfClient(server, ctx));
+    if (!(roots instanceof Roots)) return roots;
+    const { max_tokens, ...rest } = args;
+    const { signal } = ctx.mcpReq;
+    const progress = new CallProgress(ctx);
+    try {
+      const call = { roots, reports: setting.reports, signal, progress, say: progress.note };
+      return sized(await one.call(rest, call), Number(max_tokens));
+    } catch (error) {
+      return failure(error);
+    }
+  });
+}
+
+/** Asks the client for its roots, unless it has given them with this call or has none. */
+async function rootsOfClient(server: McpServer, ctx: ServerContext): Promise<Roots | InputRequiredResult> {
+  const given = inputResponse(ctx.mcpReq.inputResponses, 'roots');
+  if (given.kind === 'roots')
+    return given.roots.length > 0 ? Roots.ofClient(given.roots.map((r) => r.uri)) : Roots.everything;
+  const capabilities = Object.values(ctx.mcpReq.envelope ?? {}).find(hasRoots);
+  if (!capabilities && !server.server.getClientCapabilities()?.roots) return Roots.everything;
+  return inputRequired({ inputRequests: { roots: inputRequired.listRoots() } });
+}
+
+const hasRoots = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'roots' in value && Boolean(value.roots);
+
+/** Text and report within the size. What was cut is named, so that the client can ask for it. */
+function sized({ text, report }: Answer, tokens: number): CallToolResult {
+  const all = bytesFor(tokens) - OVERHEAD;
+  const shown = cutText(printableLines(text), TEXT_SHARE * all);
+  const { value, cut } = fitInto(report, all - sizeOf(shown));
+  const structured = cut.length > 0 ? { ...value, cut } : value;
+  return { content: [{ type: 'text', text: shown }], structuredContent: structured };
+}
+
+/** Names come from files: none acts on the terminal of a client. */
+const printableLines = (text: string): string => text.split('\n').map(printable).join('\n').trimEnd();
+
+function cutText(text: string, bytes: number): string {
+  if (sizeOf(text) <= bytes) return text;
+  const note = '\n… (ask with a larger max_tokens for the rest)';
+  const cut = Buffer.from(text)
+    .subarray(0, Math.max(0, bytes - note.length))
+    .toString();
+  return `${cut.replace(/\ufffd$/, '')}${note}`;
+}
+
+/** In the words of the command line. */
+function failure(error: unknown): CallToolResult {
+  const text =
+    error instanceof InputError
+      ? [error.message, ...error.more].join('\n')
+      : isSystemError(error)
+        ? describeSystemError(error)
+        : `internal error: ${messageOf(error)}`;
+  return { content: [{ type: 'text', text: printableLines(text).slice(0, 4000) }], isError: true };
+}
+
+export class Cancelled extends InputError {
+  constructor() {
+    super('cancelled');
+  }
+}
+
+/** Clients need no more than this. */
+const EVERY_MS = 250;
+
+/** Says how far a call is. Readers report all the time, so this is where they learn that nobody waits any more. */
+class CallProgress implements ProgressSink {
+  readonly #ctx: ServerContext;
+  readonly #token: string | number | undefined;
+  #sent = 0;
+  #count = 0;
+  #bytes = 0;
+
+  constructor(ctx: ServerContext) {
+    this.#ctx = ctx;
+    this.#token = ctx.mcpReq._meta?.progressToken;
+  }
+
+  start(_files: number, total: number): void {
+    this.#bytes = total;
+    this.update(0, 0);
+  }
+
+  update(read: number, _done: number): void {
+    if (this.#ctx.mcpReq.signal.aborted) throw new Cancelled();
+    const size = this.#bytes > 0 ? ` of ${formatBytes(asBytes(this.#bytes))}` : '';
+    this.#send(`reading: ${formatBytes(asBytes(read))}${size}`);
+  }
+
+  readonly note = (text: string): void => this.#send(text);
+
+  #send(message: string): void {
+    const now = performance.now();
+    if (this.#token === undefined || now - this.#sent < EVERY_MS) return;
+    this.#sent = now;
+    const params = {
+      progressToken: this.#token,
+      progress: ++this.#count,
+      message: printable(message).slice(0, 300),
+    };
+    // The client may be gone.
+    this.#ctx.mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});
+  }
+}
