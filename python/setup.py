@@ -8,7 +8,7 @@ from setuptools.command.build_py import build_py
 
 # The npm package, or a checkout. Elsewhere, e.g. in a copy of this folder alone, the wheel has no command line.
 PACKAGE = Path(__file__).resolve().parent.parent
-PROGRAM = ["bin", "dist", "wasm/scanner.wasm", "python/engines", "package.json", "LICENSE"]
+PROGRAM = ["bin", "dist", "wasm/scanner.wasm", "python/engines", "skills", "package.json", "LICENSE"]
 # Types and the library are for JavaScript, and compiled code is for the machine that compiled it.
 NOT_IN_WHEEL = ignore_patterns("types", "index.js", "*.cjs", "*.code", "__pycache__")
 

@@ -89,7 +89,7 @@ const task = await build({
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
-  external: ['@duckdb/node-api'],
+  external: ['@duckdb/node-api', '*/mcp/serve.js'],
   banner: REQUIRE,
   logLevel: 'warning',
   metafile: true,

@@ -25,6 +25,7 @@ const GROUPS: CommandGroups = {
     rules: async () => (await import('./commands/rules.js')).registerRules,
     lint: async () => (await import('./commands/lint.js')).registerLint,
     mcp: async () => (await import('./commands/mcp.js')).registerMcp,
+    skill: async () => (await import('./commands/skill.js')).registerSkill,
   },
 };
 

@@ -1,6 +1,5 @@
 import { McpServer, ResourceTemplate } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { printable } from '../base/printable.js';
 import { chosenRules } from '../library/rules.js';
 import { toolInfo } from '../library/vocabulary.js';
 import { renderJson } from '../render/json.js';
@@ -37,21 +36,24 @@ export interface ServeOptions {
   /** Only what is in these folders. Empty: the client's roots, or whatever the user may read. */
   readonly roots: readonly string[];
   readonly allowRun: boolean;
+  /** For messages that are no answer. Standard output is the protocol. */
+  readonly say: (text: string) => void;
 }
 
 /** Serves MCP on standard input and output until the client is gone. */
-export async function serve({ roots, allowRun }: ServeOptions): Promise<void> {
+export async function serve({ roots, allowRun, say }: ServeOptions): Promise<void> {
   const setting: Setting = {
     roots: roots.length > 0 ? await Roots.of(roots) : null,
     reports: new Reports(),
   };
   const gone = new Promise<void>((resolve) => {
     process.stdin.once('end', resolve).once('close', resolve);
-    process.stdout.once('error', () => resolve());
     process.once('SIGINT', () => resolve()).once('SIGTERM', () => resolve());
   });
+  // However this process ends, such as by a client that no longer reads.
+  process.once('exit', endChildren);
   const handle = serveStdio(() => serverOf(setting, allowRun), {
-    onerror: (error) => process.stderr.write(`whyslow mcp: ${printable(error.message)}\n`),
+    onerror: (error) => say(error.message),
   });
   await gone;
   endChildren();

@@ -71,12 +71,20 @@ export function cyclesIn(graph: Graph): string[][] {
 
 /** Only the arrows that no longer way replaces: what a reader needs to see the direction. */
 export function withoutShortcuts(graph: Graph): Graph {
-  const reaches = (from: string, to: string): boolean =>
-    [...(graph.get(from) ?? [])].some((next) => next === to || reaches(next, to));
+  const reached = new Map<string, Set<string>>();
+  const allFrom = (from: string): Set<string> => {
+    const known = reached.get(from);
+    if (known) return known;
+    const all = new Set<string>();
+    // Before its targets: the search ends even where folders import each other.
+    reached.set(from, all);
+    for (const next of graph.get(from) ?? []) for (const to of [next, ...allFrom(next)]) all.add(to);
+    return all;
+  };
   return new Map(
     [...graph].map(([from, targets]) => {
       const longest = [...targets].filter(
-        (to) => ![...targets].some((via) => via !== to && reaches(via, to)),
+        (to) => ![...targets].some((via) => via !== to && allFrom(via).has(to)),
       );
       return [from, new Set(longest)];
     }),

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { type CommandContext, say } from '../common/output.js';
 
 interface McpFlags {
   readonly root?: readonly string[];
@@ -18,7 +19,7 @@ Without --root, the tools read what the client's roots allow; without those,
 what you may read. They change nothing. With --allow-run an agent can run any
 command with your rights. The server ends with its client.`;
 
-export function registerMcp(program: Command): void {
+export function registerMcp(program: Command, context: CommandContext): void {
   program
     .command('mcp')
     .description('serve the same answers to coding agents (Model Context Protocol)')
@@ -27,7 +28,7 @@ export function registerMcp(program: Command): void {
     .addHelpText('after', EXAMPLES)
     .action(async ({ root = [], allowRun = false }: McpFlags) => {
       const { serve } = await import('../../mcp/serve.js');
-      await serve({ roots: root, allowRun });
+      await serve({ roots: root, allowRun, say: (text) => say(context, text) });
       // Readers of calls that were under way may still hold the process.
       process.exit();
     });

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { InputError } from '../../base/input-error.js';
 import { packageRoot } from '../../base/package-root.js';
-import { Cancelled } from './tool.js';
+import { Canceled } from './tool.js';
 
 /** What commands print as JSON is smaller; what a job prints is not needed whole. */
 const MOST_OUTPUT = 16 * 2 ** 20;
@@ -32,9 +32,9 @@ export function endChildren(): void {
   for (const end of running) end();
 }
 
-/** Runs a command of whyslow in a process group of its own, so that a cancelled call ends all of it. */
+/** Runs a command of whyslow in a process group of its own, so that a canceled call ends all of it. */
 export function runWhyslow(words: readonly string[], { cwd, signal, say }: ChildSetting): Promise<Ended> {
-  if (signal.aborted) throw new Cancelled();
+  if (signal.aborted) throw new Canceled();
   const program = fileURLToPath(new URL('bin/whyslow.js', packageRoot()));
   return new Promise((resolve, reject) => {
     // Standard input of the server is the protocol.
@@ -77,7 +77,7 @@ export function runWhyslow(words: readonly string[], { cwd, signal, say }: Child
     });
     child.once('close', (code) => {
       finished();
-      if (signal.aborted) reject(new Cancelled());
+      if (signal.aborted) reject(new Canceled());
       else resolve({ code: code ?? 1, stdout, stderr });
     });
   });

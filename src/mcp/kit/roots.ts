@@ -1,4 +1,4 @@
-import { realpath } from 'node:fs/promises';
+import { readdir, realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { InputError } from '../../base/input-error.js';
@@ -49,11 +49,27 @@ export class Roots {
     for (const base of isAbsolute(asFile) ? [''] : folders) {
       const real = await realOf(resolve(base, asFile));
       if (folders.some((folder) => isInside(real, folder))) {
-        if (isAbsolute(asFile) || (await realpath(real).catch(() => null)) !== null) return real;
+        if (isAbsolute(asFile) || (await realpath(real).catch(() => null)) !== null) {
+          const link = await linkOutside(real, folders);
+          if (link !== null) throw refuse(`${link} in it leads outside the folders that may be read`);
+          return real;
+        }
       }
     }
     throw refuse('it is outside the folders that may be read');
   }
+}
+
+/** Readers follow the links in a folder. The first one that leads outside; null: none does. */
+async function linkOutside(folder: string, folders: readonly string[]): Promise<string | null> {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
+  for (const entry of entries) {
+    if (!entry.isSymbolicLink()) continue;
+    const link = join(entry.parentPath, entry.name);
+    const real = await realpath(link).catch(() => null);
+    if (real !== null && !folders.some((f) => isInside(real, f))) return relative(folder, link);
+  }
+  return null;
 }
 
 /** Of a path that does not exist: its folder, resolved as far as it does. */

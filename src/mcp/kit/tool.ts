@@ -127,9 +127,9 @@ function failure(error: unknown): CallToolResult {
   return { content: [{ type: 'text', text: printableLines(text).slice(0, 4000) }], isError: true };
 }
 
-export class Cancelled extends InputError {
+export class Canceled extends InputError {
   constructor() {
-    super('cancelled');
+    super('canceled');
   }
 }
 
@@ -155,7 +155,7 @@ class CallProgress implements ProgressSink {
   }
 
   update(read: number, _done: number): void {
-    if (this.#ctx.mcpReq.signal.aborted) throw new Cancelled();
+    if (this.#ctx.mcpReq.signal.aborted) throw new Canceled();
     const size = this.#bytes > 0 ? ` of ${formatBytes(asBytes(this.#bytes))}` : '';
     this.#send(`reading: ${formatBytes(asBytes(read))}${size}`);
   }

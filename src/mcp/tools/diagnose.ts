@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { InputError } from '../../base/input-error.js';
 import { diagnose } from '../../library/diagnose.js';
 import { chosenRules } from '../../library/rules.js';
-import type { Finding, Report } from '../../library/vocabulary.js';
+import type { Finding, Report, RuleInfo } from '../../library/vocabulary.js';
 import { briefDiagnose } from '../../render/brief/diagnose.js';
 import { renderRule } from '../../render/terminal/rules.js';
 import { type Answer, type Call, tool } from '../kit/tool.js';
@@ -49,8 +49,8 @@ export const findingsTool = tool({
     const found = report.findings.find((f, i) => f.id === finding || String(i + 1) === finding);
     if (!found) throw noFinding(report, finding);
     const number = report.findings.indexOf(found) + 1;
-    const [rule] = chosenRules(ruleIdOf(found));
-    return { text: inFull(found, number, report), report: { number, finding: found, rule: rule ?? null } };
+    const rules = rulesOf(found);
+    return { text: inFull(found, number, report, rules), report: { number, finding: found, rules } };
   },
 });
 
@@ -64,9 +64,11 @@ async function reportOf(
   return diagnose(await allowedPaths(paths, call), { progress: call.progress });
 }
 
-/** A finding has the name of its rule, or the number. */
-function ruleIdOf({ id, rule }: Finding): string {
-  return chosenRules().some((r) => r.id === id) ? id : rule;
+/** A finding has the id of its rule, or only a number that several rules share. */
+function rulesOf({ id, rule }: Finding): readonly RuleInfo[] {
+  const all = chosenRules();
+  const same = all.filter((r) => r.id === id);
+  return same.length > 0 ? same : all.filter((r) => r.alias === rule || r.id === rule);
 }
 
 function noFinding({ findings }: Report, finding: string): InputError {
@@ -84,8 +86,7 @@ function listed({ findings }: Report): Answer {
   return { text: rows.join('\n') || 'The evidence supports no particular fix.', report: { findings } };
 }
 
-function inFull(finding: Finding, number: number, report: Report): string {
-  const [rule] = chosenRules(ruleIdOf(finding));
+function inFull(finding: Finding, number: number, report: Report, rules: readonly RuleInfo[]): string {
   const one = briefDiagnose({ ...report, findings: [finding] });
   const from = one.indexOf('\n1. [');
   const to = one.lastIndexOf('\n', one.length - 2);
@@ -93,6 +94,6 @@ function inFull(finding: Finding, number: number, report: Report): string {
   return [
     shown.replace(/^1\./, `${number}.`),
     ...finding.evidence.slice(2).map((e) => `   evidence: ${e.text}`),
-    ...(rule ? ['', renderRule(rule, { color: false, columns: 100 })] : []),
+    ...rules.flatMap((rule) => ['', renderRule(rule, { color: false, columns: 100 })]),
   ].join('\n');
 }

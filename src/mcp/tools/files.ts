@@ -15,7 +15,7 @@ export const compareTool = tool({
   name: 'compare',
   title: 'Did it get faster?',
   description:
-    'Compares runs before and after a change: faster, slower, the same, or not to be told from noise, with the interval; what changed in the step; whether the predicted gains came true. A run is a trace, an event log, a folder of `whyslow run`, or a report.',
+    'Compares runs before and after a change: faster, slower, the same, or within noise, with the interval; what changed in the step; whether the predicted gains came true. A run is a trace, an event log, a folder of `whyslow run`, or a report.',
   input: {
     before: PATHS.paths.describe('runs before the change'),
     after: PATHS.paths.describe('runs after it'),

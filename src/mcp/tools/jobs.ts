@@ -23,7 +23,7 @@ export const runTool = tool({
   name: 'run',
   title: 'Measure a training command',
   description:
-    'Runs a training command, measures it, and diagnoses it: as `whyslow run`. Takes as long as the command. The command runs with the rights of the user. Reports progress; cancelling ends the command.',
+    'Runs a training command, measures it, and diagnoses it: as `whyslow run`. Takes as long as the command. The command runs with the rights of the user. Reports progress; canceling ends the command.',
   input: {
     ...JOB,
     out: z.string().max(4096).optional().describe('folder for the measurements'),
@@ -106,7 +106,7 @@ async function asJson(words: readonly string[], cwd: string | undefined, call: C
     const report: unknown = JSON.parse(ended.stdout);
     if (typeof report === 'object' && report !== null) return { text: lastOf(ended), report };
   } catch {
-    // said below
+    // its messages are the error
   }
   throw new InputError(lastOf(ended) || `whyslow ${words[0]} ended with exit code ${ended.code}`);
 }

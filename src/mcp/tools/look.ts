@@ -50,7 +50,7 @@ export const sqlTool = tool({
     const kept: QueryRow[] = [];
     let columns: readonly QueryColumn[] = [];
     let hasMore = false;
-    const problems: Problem[] = [];
+    let problems: readonly Problem[] = [];
     await queryTables(
       await call.roots.allowed(path),
       query,
@@ -58,19 +58,24 @@ export const sqlTool = tool({
       async (result) => {
         columns = result.columns;
         for await (const chunk of result.chunks) {
-          kept.push(...chunk.slice(0, most - kept.length));
-          hasMore = kept.length === most && (hasMore || chunk.length > 0);
-          if (chunk.length > 0 && kept.length >= most) break;
+          for (const row of chunk) {
+            hasMore = kept.length === most;
+            if (hasMore) break;
+            kept.push(row);
+          }
+          if (hasMore) break;
         }
       },
-      (found) => problems.push(...found),
+      (found) => {
+        problems = found;
+      },
     );
     const table = rowFormat('csv', columns);
     const text = `${table.head()}${table.rows(kept)}${table.tail()}`;
-    const note = hasMore ? `the first ${kept.length} rows; there may be more` : `${kept.length} rows`;
+    const note = hasMore ? `the first ${kept.length} rows; there are more` : `${kept.length} rows`;
     return {
       text: `${text.trimEnd()}\n${note}`,
-      report: { schema: 'whyslow/sql/1', columns, rows: kept, may_have_more: hasMore, problems },
+      report: { schema: 'whyslow/sql/1', columns, rows: kept, has_more: hasMore, problems },
     };
   },
 });

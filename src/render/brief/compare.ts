@@ -21,8 +21,8 @@ export function briefCompare(report: CompareReport): string {
   return briefText([
     `${sentence} [${verdict}]`,
     `step: ${formatTime(step.before_ms)} → ${formatTime(step.after_ms)}, speedup ${rangeText(step.speedup)} per ${step.per}, ${Math.round(100 * step.level)}% interval`,
-    ...(step.more_steps === null ? [] : [`to tell: record ${step.more_steps} steps on each side`]),
-    ...(step.more_runs === null ? [] : [`to tell: record ${step.more_runs} runs on each side`]),
+    ...(step.more_steps === null ? [] : [`to decide: record ${step.more_steps} steps on each side`]),
+    ...(step.more_runs === null ? [] : [`to decide: record ${step.more_runs} runs on each side`]),
     ...historyLines(report),
     ...findingLines(report),
     ...rows('time', timeRows(report)),

@@ -2,9 +2,14 @@ import { formatTime, ms } from '../../base/units.js';
 import { CLASS_NAMES, type TimeClass } from '../../facts/time-class.js';
 import type { WhatRan } from '../../timeline/what-ran.js';
 import { shortKernelName } from '../compare-rows.js';
+import { shorten } from '../terminal/text.js';
 import { briefText, firstOf } from './lines.js';
 
 const MOST = 10;
+/** Names of C++ kernels may fill a page. */
+const MOST_NAME = 110;
+
+const nameOf = (name: string) => shorten(shortKernelName(name), MOST_NAME);
 
 /** What ran in a range, as a few lines for a chat. */
 export function briefWhatRan(ran: WhatRan): string {
@@ -17,13 +22,11 @@ export function briefWhatRan(ran: WhatRan): string {
   return briefText([
     `rank ${rank}, ${from_ms}–${to_ms} ms (${formatTime(ms(to_ms - from_ms))}${ofSteps}): ${split.join(' · ')}`,
     ...(device.length > 0 ? ['On the device:'] : []),
-    ...firstOf(device, MOST, (d) => `- ${shortKernelName(d.name)}: ${formatTime(d.ms)} in ${d.count}`),
+    ...firstOf(device, MOST, (d) => `- ${nameOf(d.name)}: ${formatTime(d.ms)} in ${d.count}`),
     ...(host.length > 0 ? ['On the training threads (a call holds the calls inside it):'] : []),
-    ...firstOf(host, MOST, (h) => `- ${h.name}: ${formatTime(h.ms)} in ${h.count}`),
+    ...firstOf(host, MOST, (h) => `- ${nameOf(h.name)}: ${formatTime(h.ms)} in ${h.count}`),
     ...(longest.length > 0 ? ['Longest single pieces:'] : []),
-    ...longest.map(
-      (l) => `- at ${l.start_ms} ms: ${shortKernelName(l.name)} for ${formatTime(l.ms)} on ${l.on}`,
-    ),
+    ...longest.map((l) => `- at ${l.start_ms} ms: ${nameOf(l.name)} for ${formatTime(l.ms)} on ${l.on}`),
     ...notes.map((note) => `note: ${note}`),
   ]);
 }
