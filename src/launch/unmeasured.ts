@@ -9,12 +9,12 @@ interface Watch {
 }
 
 /**
- * Tells the user while the job runs, not afterwards, that a process which uses torch is not measured: its launch script sets
+ * Warns the user while the job runs, not afterwards, that a process which uses torch is not measured: its launch script sets
  * PYTHONPATH, or Python ignores the environment. Linux only. Never fails.
  */
 export function watchForUnmeasured(
   startUp: string,
-  tell: (message: string) => void,
+  warn: (message: string) => void,
   looks: readonly number[] = LOOKS,
 ): Watch {
   let said = false;
@@ -23,7 +23,7 @@ export function watchForUnmeasured(
     const found = await findUnmeasured(process.pid, startUp);
     if (found === null || said) return;
     said = true;
-    tell(found);
+    warn(found);
   };
   const timers = looks.map((ms) => setTimeout(() => void look().catch(() => {}), ms).unref());
   return { stop: () => timers.forEach(clearTimeout) };
@@ -80,6 +80,7 @@ async function usesTorch(pid: number): Promise<boolean> {
   return !beside.includes('whyslow_capture.pth');
 }
 
+// Not machine/processes.ts, which reads at once: /proc of a process that hangs in the kernel can block, and signals must pass.
 async function zeroSeparated(pid: number, file: 'environ' | 'cmdline'): Promise<string[]> {
   return (await readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '')).split('\0').filter(Boolean);
 }
