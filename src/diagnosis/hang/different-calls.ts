@@ -9,7 +9,7 @@ export interface DifferentCalls {
   readonly sequence: number;
   /** The call of most ranks first. */
   readonly calls: readonly { readonly call: string; readonly ranks: readonly number[] }[];
-  /** The ranks that differ from most, or that never called it after the same call before. Empty: it cannot be told. */
+  /** The ranks that differ from most, or that never called it after the same call before. Empty: nothing shows which. */
   readonly odd: readonly number[];
 }
 

@@ -28,7 +28,7 @@ export interface Culprit {
 
 /** A job in which ranks entered calls and do not leave them. */
 export interface Hang {
-  /** Who holds the others up. Empty: everybody is there, or it cannot be told. */
+  /** Who holds the others up. Empty: everybody is there, or nothing shows who. */
   readonly culprits: readonly Culprit[];
   /** Ranks that wait for each other in a ring, in which nobody stands out. */
   readonly rings: readonly (readonly number[])[];
