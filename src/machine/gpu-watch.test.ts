@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { until } from '../../test/helpers/cli.js';
 import { inFolder } from '../../test/helpers/folder.js';
-import type { RunCommand } from './command.js';
+import type { RunCommand } from './files.js';
 import { type GpuWatch, watchGpus } from './gpu-watch.js';
 
 const nothing: RunCommand = async () => null;

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ROCM_NAMES, type RocmFigure } from '../model/telemetry.js';
-import type { RunCommand } from './command.js';
+import type { RunCommand } from './files.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

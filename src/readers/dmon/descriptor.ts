@@ -1,10 +1,23 @@
-import type { ReaderDescriptor } from '../common/reader.js';
+import { seriesOf, summarizeTelemetry } from '../../telemetry/gpu-state.js';
+import type { Content } from '../common/content.js';
+import type { InspectLine, ReaderDescriptor } from '../common/reader.js';
 import { dmonNames, knownColumns } from '../common/telemetry/dmon-layout.js';
 import { queryNames } from '../common/telemetry/query-layout.js';
 import { type TelemetryRead, TelemetryStreamReader } from '../common/telemetry/telemetry-stream-reader.js';
 import { headText } from '../common/text.js';
 
-import { digestTelemetry, TELEMETRY_LINE } from './digest.js';
+export const TELEMETRY_LINE: InspectLine = {
+  one: 'telemetry log',
+  many: 'telemetry logs',
+  counts: 'samples',
+};
+
+export function digestTelemetry({ telemetry }: TelemetryRead, keepColumns: boolean): Content {
+  const gpus = summarizeTelemetry(telemetry);
+  const series = seriesOf(telemetry);
+  const evidence = { gpus, series, ...(keepColumns ? { telemetry } : {}) };
+  return { of: 'run', events: telemetry.rows, evidence };
+}
 
 /** What nvidia-smi prints over time: `dmon`, or a query as CSV. */
 export const dmonReader: ReaderDescriptor<TelemetryRead> = {

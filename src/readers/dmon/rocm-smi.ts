@@ -4,8 +4,7 @@ import { Fields } from '../common/fields.js';
 import { asObject, type JsonObject, parseObject } from '../common/json-object.js';
 import { LineSplitter, type PieceEnd, type PieceSink } from '../common/line-splitter.js';
 import type { ReaderDescriptor, StreamReader } from '../common/reader.js';
-import { TelemetryColumns } from '../common/telemetry/columns.js';
-import { newTelemetryFaults } from '../common/telemetry/faults.js';
+import { newTelemetryFaults, TelemetryColumns } from '../common/telemetry/columns.js';
 import {
   type Cell,
   clearSample,
@@ -18,7 +17,7 @@ import {
 } from '../common/telemetry/sample.js';
 import type { TelemetryRead } from '../common/telemetry/telemetry-stream-reader.js';
 import { headText } from '../common/text.js';
-import { digestTelemetry, TELEMETRY_LINE } from './digest.js';
+import { digestTelemetry, TELEMETRY_LINE } from './descriptor.js';
 
 /** What rocm-smi prints with `--json`: an object per call, on one line. A loop that appends them makes a log. */
 export const rocmSmiReader: ReaderDescriptor<TelemetryRead> = {

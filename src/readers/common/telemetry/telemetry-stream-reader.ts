@@ -1,9 +1,8 @@
 import type { GpuTelemetry } from '../../../model/telemetry.js';
 import { LineSplitter, type PieceEnd, type PieceSink } from '../line-splitter.js';
 import type { ReadModel, StreamReader } from '../reader.js';
-import { TelemetryColumns } from './columns.js';
+import { newTelemetryFaults, TelemetryColumns } from './columns.js';
 import { dmonLayout, dmonNames, dmonUnits, type RowLayout, wordsOf } from './dmon-layout.js';
-import { newTelemetryFaults } from './faults.js';
 import { cellsOf, queryLayout, queryNames } from './query-layout.js';
 import { clearSample, emptySample } from './sample.js';
 
