@@ -17,7 +17,7 @@ from trial_support import LOOP, tried
 
 PROTECT = [sys.executable, "-I", "-S", str(SRC / "whyslow_trials/protect.py")]
 
-# Ways in which jobs change files, each of which once got past a replacement of Python's own functions.
+# Ways in which jobs change files. Each once got past a replacement of Python's own functions.
 CHANGES = """
 import ctypes, gzip, io, mmap, os, pathlib, shutil, sqlite3, subprocess, sys
 def change(f):

@@ -170,7 +170,7 @@ function notesOf(asItIs: readonly RankResult[], session: Session): readonly stri
     );
   if (first && !first.seededByJob) notes.push('the job sets no seed, so trials set seed 0');
   if (first?.why === 'end') notes.push(`the job ended by itself after ${first.losses.length} steps`);
-  notes.push(...writtenNotes(session.endsOf(null)));
+  for (const note of writtenNotes(session.endsOf(null))) notes.push(note);
   const reached = [...new Set(asItIs.flatMap((result) => result.reached))];
   if (reached.length > 0) notes.push(`the job contacted ${someOf(reached)}`);
   const denied = [...new Set(asItIs.flatMap((result) => result.denied))];

@@ -26,7 +26,7 @@ class TrialSpec:
     capture: bool = False
     """Also record, as `whyslow run` does."""
     writable: tuple[str, ...] | None = None
-    """Folders outside of which writes are denied. None: nothing is denied."""
+    """Writes anywhere else are denied. None: nothing is denied."""
 
 
 def read_spec() -> TrialSpec:

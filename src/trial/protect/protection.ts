@@ -28,7 +28,6 @@ interface Wishes {
 export async function findProtection(wishes: Wishes): Promise<Protection | readonly string[]> {
   const { command, env, bases, network, ways = ['overlay', 'landlock'] } = wishes;
   if (process.platform !== 'linux') return ['it needs Linux'];
-  const reasons: string[] = [];
   for (const python of pythons(command, env)) {
     const launcher = [python, '-I', '-S', join(pythonPart().source, 'whyslow_trials/protect.py')];
     const found = await ask([...launcher, JSON.stringify({ ways, bases, network })]);
@@ -36,8 +35,7 @@ export async function findProtection(wishes: Wishes): Promise<Protection | reado
     const { how, base } = found;
     if ((how === 'overlay' || how === 'landlock') && typeof base === 'string')
       return { how, base, launcher, network };
-    reasons.push(...(Array.isArray(found.reasons) ? found.reasons.map(String) : []));
-    return reasons;
+    return Array.isArray(found.reasons) ? found.reasons.map(String) : [];
   }
   return ['no Python was found to start the job with'];
 }
