@@ -29,18 +29,12 @@ export function watchForUnmeasured(
   return { stop: () => timers.forEach(clearTimeout) };
 }
 
-/**
- * A message about the first process, `root` or below it, that uses torch and cannot be measured. Null: there is none.
- * `strict`: also about processes that have another environment altogether.
- */
-export async function findUnmeasured(root: number, startUp: string, strict = false): Promise<string | null> {
+/** A message about the first process, `root` or below it, that uses torch and cannot be measured. Null: there is none. */
+export async function findUnmeasured(root: number, startUp: string): Promise<string | null> {
   for (const pid of [root, ...(await descendants(root))]) {
     const environment = await zeroSeparated(pid, 'environ');
     // Another environment altogether is a choice: the capture was switched off, or it is another job.
-    if (!environment.includes('WHYSLOW_INJECT=1')) {
-      if (!strict || !(await usesTorch(pid))) continue;
-      return `process ${pid} does not inherit the environment of the command`;
-    }
+    if (!environment.includes('WHYSLOW_INJECT=1')) continue;
     const command = await zeroSeparated(pid, 'cmdline');
     const why = whyNotMeasured(command, environment, startUp);
     if (why !== null && (await usesTorch(pid))) return `process ${pid} is not measured: ${why}`;
