@@ -4,6 +4,7 @@ const GROUPS: CommandGroups = {
   'Every day:': {
     run: async () => (await import('./commands/run.js')).registerRun,
     diagnose: async () => (await import('./commands/diagnose.js')).registerDiagnose,
+    watch: async () => (await import('./commands/watch.js')).registerWatch,
     compare: async () => (await import('./commands/compare.js')).registerCompare,
     open: async () => (await import('./commands/open.js')).registerOpen,
   },
