@@ -4,11 +4,11 @@ const GROUPS: CommandGroups = {
   'Every day:': {
     run: async () => (await import('./commands/run.js')).registerRun,
     diagnose: async () => (await import('./commands/diagnose.js')).registerDiagnose,
-    watch: async () => (await import('./commands/watch.js')).registerWatch,
     compare: async () => (await import('./commands/compare.js')).registerCompare,
     open: async () => (await import('./commands/open.js')).registerOpen,
   },
   'On the training machine:': {
+    watch: async () => (await import('./commands/watch.js')).registerWatch,
     triage: async () => (await import('./commands/triage.js')).registerTriage,
     try: async () => (await import('./commands/try.js')).registerTry,
     capture: async () => (await import('./commands/capture.js')).registerCapture,
