@@ -179,7 +179,7 @@ describe('the skill for agents', () => {
 
   it('the skill for agents names only commands and options that exist', async () => {
     const text = readFileSync(join(root, 'skills/whyslow/SKILL.md'), 'utf8');
-    const commands = [...text.matchAll(/`whyslow ([a-z]+)((?: [^`]*)?)`/g)];
+    const commands = [...text.matchAll(/\x60whyslow ([a-z]+)((?: [^\x60]*)?)\x60/g)];
     expect(commands.length).toBeGreaterThan(10);
     for (const [whole, name, rest] of commands) {
       const help = await start(process.execPath, [program(), name!, '--help']).ended;

@@ -2,8 +2,7 @@ import { namedRanks } from '../../base/rank-ranges.js';
 import { formatCount, formatTime } from '../../base/units.js';
 import type { Report } from '../../report/report.js';
 import type { Finding } from '../../rules/kit/finding.js';
-import { rankCount } from '../rank-count.js';
-import { gain, jobSplit, stepSource, stepSplit } from '../step-time.js';
+import { gain, jobSplit, rankCount, stepSource, stepSplit } from '../step-time.js';
 import { briefText, codeOf, firstOf } from './lines.js';
 
 /** Findings with evidence and code; the others get a line each. */
