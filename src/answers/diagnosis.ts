@@ -11,6 +11,7 @@ import { decide } from './kit/decide.js';
 import { compileLogAnswer } from './run/compile-log.js';
 import { hangAnswer } from './run/hang.js';
 import { jobPhaseAnswer, jobViewOf } from './run/job-phase.js';
+import { memoryAnswer } from './run/memory.js';
 import { programRemark, startUpRemark } from './run/recording.js';
 import { lateRanksRemark, unrecordedRanksRemark } from './run/remarks.js';
 import { noAnswer, stepsAnswer } from './run/steps.js';
@@ -21,6 +22,7 @@ const MAKERS: readonly Maker<Observed>[] = [
   jobPhaseAnswer,
   stepsAnswer,
   hangAnswer,
+  memoryAnswer,
   telemetryAnswer,
   compileLogAnswer,
   noAnswer,

@@ -1,11 +1,14 @@
 import { manifestOf } from '../ingest/input.js';
 import type { RunInputs } from '../ingest/read-run.js';
+import type { MemoryFacts } from '../memory/memory-facts.js';
 import type { CompiledFunction, GraphBreak } from '../model/compile-log.js';
 import { type Hang, hangOf } from './hang/hang.js';
 import { type ProcessStacks, processStacks, type RankProfile } from './hang/process-stacks.js';
 import type { RankDump } from './hang/progress.js';
 import type { RankActivity } from './ranks/rank-activity.js';
 
+export type { MemoryKind } from '../memory/kinds.js';
+export type { MemoryFacts } from '../memory/memory-facts.js';
 export type { CompiledFunction, FailedGuard, GraphBreak, GuardKind } from '../model/compile-log.js';
 
 /** What files other than traces and event logs show about the job. Empty if there are none. */
@@ -15,16 +18,26 @@ export interface RunEvidence {
   readonly graphBreaks: readonly GraphBreak[];
   /** Who waits for whom, from dumps of the flight recorder. Null: there are none, or nobody waits. */
   readonly hang: Hang | null;
+  /** What holds the memory of each GPU, from memory snapshots. */
+  readonly memory: readonly RankMemory[];
   /** What the main thread of each process does, from py-spy. */
   readonly stacks: readonly ProcessStacks[];
   /** What samples of /proc say, by rank. */
   readonly activity: ReadonlyMap<number, RankActivity>;
 }
 
+/** One GPU of one process. */
+export interface RankMemory {
+  /** Null: the file name does not show it. */
+  readonly rank: number | null;
+  readonly facts: MemoryFacts;
+}
+
 export const NO_EVIDENCE: RunEvidence = {
   compiled: [],
   graphBreaks: [],
   hang: null,
+  memory: [],
   stacks: [],
   activity: new Map(),
 };
@@ -43,6 +56,9 @@ export function runEvidence(
     compiled: logs.flatMap(({ log, hints }) => ranked(log.functions, hints.rank)),
     graphBreaks: logs.flatMap(({ log, hints }) => ranked(log.graphBreaks, hints.rank)),
     hang: hangOf(rankDumps(beside)),
+    memory: beside.flatMap(({ evidence, hints }) =>
+      (evidence.memory ?? []).map((facts) => ({ rank: hints.rank, facts })),
+    ),
     stacks: processStacks(rankProfiles(beside)),
     activity,
   };

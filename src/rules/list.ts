@@ -51,6 +51,7 @@ export { rule as captureMore } from './measurement/capture-more.js';
 export { rule as gpuThrottled } from './measurement/gpu-throttled.js';
 export { rule as heavyProfiler } from './measurement/heavy-profiler.js';
 export { rule as memorySnapshot } from './measurement/memory-snapshot.js';
+export { rule as memoryUse } from './measurement/memory-use.js';
 export { rule as nsightNext } from './measurement/nsight-next.js';
 export { rule as runningJob } from './measurement/running-job.js';
 export { rule as stepSplit } from './measurement/step-split.js';

@@ -47,6 +47,7 @@ import {
   tf32,
 } from './kernels.js';
 import { checkWorkers, loaderPersistent, loaderPrefetch, loaderWorkers, pinnedCopies } from './loader.js';
+import { checkpointBlocks, fusedLoss, letGo, shardedState } from './memory.js';
 import { dropGradients, fusedOptimizer, largerMicroBatch } from './optimizer.js';
 import {
   askNetwork,
@@ -93,6 +94,7 @@ export const REMEDIES = [
   balanceRanks,
   bucketedGradients,
   checkWorkers,
+  checkpointBlocks,
   compileOnce,
   cudnnBenchmarkOff,
   dropGradients,
@@ -108,6 +110,9 @@ export const REMEDIES = [
   firstBottleneck,
   fixLateRank,
   fixedSizes,
+  fusedLoss,
+  letGo,
+  shardedState,
   keepActivations,
   lateReads,
   lessHostMemory,
