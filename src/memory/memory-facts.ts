@@ -223,7 +223,7 @@ class Sums {
   readonly #device: DeviceMemory;
   /** Bytes by kind before the first event. */
   readonly #before: Float64Array;
-  /** What each event adds, and of which kind it is. */
+  /** What each event adds, and its kind. */
   readonly #change: Float64Array;
   readonly #kind: Int8Array;
   /** Bytes of activations that are kept from an event on, because their step is over. */
