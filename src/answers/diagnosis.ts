@@ -15,10 +15,12 @@ import { programRemark, startUpRemark } from './run/recording.js';
 import { lateRanksRemark, unrecordedRanksRemark } from './run/remarks.js';
 import { noAnswer, stepsAnswer } from './run/steps.js';
 import { telemetryAnswer } from './run/telemetry.js';
+import { threadsAnswer } from './run/threads.js';
 
 /** The first that answers decides: what was measured, then what was only seen. */
 const MAKERS: readonly Maker<Observed>[] = [
   jobPhaseAnswer,
+  threadsAnswer,
   stepsAnswer,
   hangAnswer,
   telemetryAnswer,

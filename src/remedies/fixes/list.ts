@@ -17,13 +17,17 @@ import {
   expandableSegments,
   findPause,
   fixedSizes,
+  foreachAverage,
   gcFrozen,
   keepCache,
   lateReads,
   lessHostMemory,
   lightProfiler,
   memorySnapshot,
+  noSleep,
+  ownCode,
   profileOnce,
+  shorterLock,
 } from './host.js';
 import {
   backgroundCheckpoint,
@@ -46,7 +50,7 @@ import {
   sparseEmbeddings,
   tf32,
 } from './kernels.js';
-import { checkWorkers, loaderPersistent, loaderPrefetch, loaderWorkers, pinnedCopies } from './loader.js';
+import { checkWorkers, fedInput, loaderPersistent, loaderPrefetch, loaderWorkers, pinnedCopies } from './loader.js';
 import { dropGradients, fusedOptimizer, largerMicroBatch } from './optimizer.js';
 import {
   askNetwork,
@@ -59,7 +63,7 @@ import {
 } from './ranks.js';
 import { lookFromOutside, nsight, recordTrace, stepBreakdown, watchRun } from './recordings.js';
 import { dumpMissing, readStacks } from './stacks.js';
-import { fewerThreads, numaBinding, ompThreads, toDevice } from './threads.js';
+import { backgroundProcess, fewerThreads, numaBinding, ompThreads, toDevice } from './threads.js';
 
 /** Every remedy, in the order in which `whyslow try --all` runs those that have a trial: cheap and harmless ones first. Add yours here. */
 export const REMEDIES = [
@@ -90,6 +94,7 @@ export const REMEDIES = [
   askNetwork,
   asyncLaunches,
   backgroundCheckpoint,
+  backgroundProcess,
   balanceRanks,
   bucketedGradients,
   checkWorkers,
@@ -99,6 +104,7 @@ export const REMEDIES = [
   dumpMissing,
   fasterGeneration,
   fasterWorkers,
+  fedInput,
   fewShapes,
   fewerCheckpoints,
   fewerEvaluations,
@@ -108,6 +114,7 @@ export const REMEDIES = [
   firstBottleneck,
   fixLateRank,
   fixedSizes,
+  foreachAverage,
   keepActivations,
   lateReads,
   lessHostMemory,
@@ -116,9 +123,11 @@ export const REMEDIES = [
   memorySnapshot,
   moreEnvironments,
   noScaler,
+  noSleep,
   nsight,
   oneCollective,
   overlapCollectives,
+  ownCode,
   paddedSizes,
   pipelineSchedule,
   profileOnce,
@@ -126,6 +135,7 @@ export const REMEDIES = [
   recordTrace,
   sameBranch,
   shardedUnits,
+  shorterLock,
   singlePrecision,
   sparseEmbeddings,
   stableGuards,
