@@ -1,10 +1,9 @@
-import { formatWholePercent } from '../../base/units.js';
+import { formatWholePercent, share } from '../../base/units.js';
 import type { Observed } from '../../diagnosis/observe.js';
 import { competingThread } from '../../diagnosis/ranks/background-threads.js';
 import { hostLines } from '../../diagnosis/ranks/host-lines.js';
 import { type CapturedRank, capturedRanks } from '../../diagnosis/ranks/rank-activity.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
-import { share } from '../../base/units.js';
 import type { Claim } from '../kit/claim.js';
 import { labelOf, words } from '../kit/words.js';
 import { stepsAnswer } from './steps.js';
@@ -17,7 +16,7 @@ const MANY_WAIT = 1;
 const MOSTLY = 0.5;
 
 /**
- * On a job without a GPU, phases and operators cannot tell computing from waiting for a lock or a core: the clock runs in both.
+ * On a job without a GPU, phases and operators cannot separate computing from waiting for a lock or a core: the clock runs in both.
  * What the threads did can. Null: it adds nothing to what the steps show.
  */
 export function threadsAnswer(run: Observed): Claim | null {
@@ -26,7 +25,9 @@ export function threadsAnswer(run: Observed): Claim | null {
   if (!claim || !view || view.facts.hasGpuWork || claim.bottleneck === 'data' || claim.bottleneck === 'comms')
     return null;
   const captured = capturedRanks(run.locations.manifests, run.evidence.activity).get(view.rank);
-  return lockAnswer(claim, captured) ?? coresAnswer(claim, captured) ?? waitAnswer(claim, view, captured, run);
+  return (
+    lockAnswer(claim, captured) ?? coresAnswer(claim, captured) ?? waitAnswer(claim, view, captured, run)
+  );
 }
 
 function lockAnswer(claim: Claim, captured: CapturedRank | undefined): Claim | null {
@@ -77,9 +78,7 @@ function waitAnswer(
   const wants = cpu.threadRan + (cpu.threadQueued ?? 0);
   if (wants >= MOSTLY) return null;
   const [line] = hostLines(inputs, view.rank);
-  const where = line
-    ? `, mostly at ${line.file}:${line.line}${line.source && ` (${line.source})`}`
-    : '';
+  const where = line ? `, mostly at ${line.file}:${line.line}${line.source && ` (${line.source})`}` : '';
   const headline = `the training thread waits for ${formatWholePercent(share(1 - wants))} of the time${where}`;
   return { ...claim, words: words(labelOf('host'), headline, ...claim.words.details) };
 }

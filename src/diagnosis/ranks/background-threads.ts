@@ -1,3 +1,4 @@
+import { largest } from '../../base/statistics.js';
 import type { Share } from '../../base/units.js';
 import { share } from '../../base/units.js';
 import type { BackgroundLine } from '../../model/manifest.js';
@@ -28,7 +29,7 @@ export function competingThread(captured: CapturedRank | undefined): BackgroundT
   if (!cpu || !stacks || !line || cpu.threadRan === null || stacks.samples < ENOUGH) return null;
   // Threads that have ended are not listed; without threads for operators, all other time of the process is theirs.
   const others = cpu.threads === 1 ? Math.max(0, cpu.used - cpu.threadRan) : 0;
-  const ran = Math.max(others, ...cpu.background.map((thread) => thread.ran));
+  const ran = Math.max(others, largest([0, ...cpu.background.map((thread) => thread.ran)]));
   if (ran < LEAST_RAN || line.samples < STAYS * stacks.samples) return null;
   return {
     line,

@@ -23,15 +23,15 @@ export const gcFrozen = remedy({
     lines: asked
       ? ['gc.collect(); gc.freeze()          # once, before the first step', '# no gc.collect() in the loop']
       : tried
-      ? [
-          'gc.collect(); gc.freeze()  # once, after the first steps',
-          '# remove gc.collect() from the training loop, if it is there',
-        ]
-      : [
-          'gc.collect(); gc.freeze()          # once, before the first step',
-          'gc.disable()',
-          'if step % 1000 == 0: gc.collect()  # in the loop',
-        ],
+        ? [
+            'gc.collect(); gc.freeze()  # once, after the first steps',
+            '# remove gc.collect() from the training loop, if it is there',
+          ]
+        : [
+            'gc.collect(); gc.freeze()          # once, before the first step',
+            'gc.disable()',
+            'if step % 1000 == 0: gc.collect()  # in the loop',
+          ],
   }),
   usual: {},
   trial: { answers: ['host-pause', 'gc-time'], args: () => ({ tried: true }) },
@@ -75,13 +75,14 @@ export const foreachAverage = remedy({
   title: 'averaged weights updated in place, all at once',
   cost: 'code',
   risk: 'none',
-  check: 'The averaged weights are the same to rounding. Buffers (batch norm) are not averaged unless you ask for it.',
+  check:
+    'The averaged weights are the same to rounding. Buffers (batch norm) are not averaged unless you ask for it.',
   text: 'Update the average in place and for all parameters at once, instead of copying the weights. Every ten steps with decay ** 10 is usually as good. A snapshot for later needs a copy only when it is taken.',
   plain: {
     lines: [
       'from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn',
-      'ema = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(0.999))  # once',
-      'ema.update_parameters(model)                                          # per step',
+      'ema = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(0.999))',
+      'ema.update_parameters(model)      # in each step',
     ],
   },
   usual: NONE,

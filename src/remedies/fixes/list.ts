@@ -50,7 +50,14 @@ import {
   sparseEmbeddings,
   tf32,
 } from './kernels.js';
-import { checkWorkers, fedInput, loaderPersistent, loaderPrefetch, loaderWorkers, pinnedCopies } from './loader.js';
+import {
+  checkWorkers,
+  fedInput,
+  loaderPersistent,
+  loaderPrefetch,
+  loaderWorkers,
+  pinnedCopies,
+} from './loader.js';
 import { dropGradients, fusedOptimizer, largerMicroBatch } from './optimizer.js';
 import {
   askNetwork,

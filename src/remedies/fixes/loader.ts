@@ -1,5 +1,4 @@
 import { formatCount } from '../../base/units.js';
-import type { InputKind } from '../../facts/rank-facts.js';
 import { remedy, type Spelled } from '../kit/remedy.js';
 
 export interface Copies {
@@ -120,7 +119,17 @@ export const loaderWorkers = remedy({
   },
 });
 
-function textOf({ workers, cores, now, sleep, busy, datasetKnown, inLoop, instead, atBest }: Workers): string {
+function textOf({
+  workers,
+  cores,
+  now,
+  sleep,
+  busy,
+  datasetKnown,
+  inLoop,
+  instead,
+  atBest,
+}: Workers): string {
   if (inLoop)
     return `Make batches in worker processes: put that code into a Dataset or an IterableDataset and read it through a DataLoader. ${SPLIT} With no wait left, a step takes ${atBest} at best.`;
   if (now !== undefined)
@@ -176,7 +185,8 @@ export const checkWorkers = remedy({
 });
 
 export interface Fed {
-  readonly kind: Exclude<InputKind, 'generator'>;
+  /** Who makes them: a thread, a process, a pool or a coroutine. */
+  readonly kind: 'queue' | 'message' | 'future' | 'await';
   /** The thread that makes batches computes, so that more threads would share one interpreter lock. */
   readonly computes: boolean;
   /** Producers that keep up with the steps. */
@@ -213,9 +223,12 @@ const PRODUCERS: Readonly<Record<Fed['kind'], string>> = {
   future: 'Submit several batches ahead and wait for the oldest, with as many workers in the pool.',
 };
 const PRODUCER_LINES: Readonly<Record<Fed['kind'], (n: Fed['producers']) => readonly string[]>> = {
-  await: (n) => [`await asyncio.gather(train(q), *[produce(q, part, ${n}) for part in range(${n})])`],
-  queue: (n) => [`for part in range(${n}):`, `    Thread(target=produce, args=(q, part, ${n}), daemon=True).start()`],
-  message: (n) => [`for part in range(${n}):`, `    Process(target=produce, args=(q, part, ${n}), daemon=True).start()`],
+  await: (n) => [
+    `makers = [produce(q, part, ${n}) for part in range(${n})]`,
+    'await asyncio.gather(train(q), *makers)',
+  ],
+  queue: (n) => [`for part in range(${n}):`, `    Thread(target=produce, args=(q, part, ${n})).start()`],
+  message: (n) => [`for part in range(${n}):`, `    Process(target=produce, args=(q, part, ${n})).start()`],
   future: (n) => [
     `pool = ThreadPoolExecutor(${n})`,
     `ahead = deque(pool.submit(load, i) for i in range(${n}))`,

@@ -58,12 +58,13 @@ export const backgroundProcess = remedy({
   title: 'background work in a process of its own',
   cost: 'code',
   risk: 'none',
-  check: 'Results of the background work are the same. Pass numbers to it, not tensors that training changes.',
+  check:
+    'Results of the background work are the same. Pass numbers to it, not tensors that training changes.',
   text: 'Move the background work into a process, or let it sleep between rounds. Work inside NumPy or PyTorch calls lets go of the lock; loops in Python do not.',
   plain: {
     lines: [
       'ctx = multiprocessing.get_context("spawn")',
-      'ctx.Process(target=work, args=(queue,), daemon=True).start()   # not a Thread',
+      'ctx.Process(target=work, args=(queue,), daemon=True).start()',
     ],
   },
   usual: NONE,

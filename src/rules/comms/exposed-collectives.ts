@@ -2,8 +2,8 @@ import { fromMs, ms } from '../../base/units.js';
 import { about } from '../../remedies/remedies.js';
 import {
   EXPOSED,
-  exposedCommunication,
   exchangedByStages,
+  exposedCommunication,
   exposedEvidence,
   gathersOnDemand,
   manySmallReduces,

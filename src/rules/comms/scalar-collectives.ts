@@ -1,6 +1,6 @@
 import { bytes, formatMs, fromMs, ms, ns } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
-import type { SmallCollectives } from '../../model/manifest.js';
+import type { CapturedRank } from '../../diagnosis/run-facts.js';
 import { about } from '../../remedies/remedies.js';
 import { collectivesOf } from '../kit/collectives.js';
 import { countEvidence, percentOfStep } from '../kit/evidence.js';
@@ -29,7 +29,8 @@ export const rule: AnyRule = {
   check(view, run) {
     const counted = run.captured.get(view.rank)?.smallCollectives;
     if (counted && counted.small >= COLLECTIVES.value * counted.steps) return fromCapture(view, counted);
-    if (view.source === 'log') return silent('collectives carry tensors, not single numbers, or were not counted');
+    if (view.source === 'log')
+      return silent('collectives carry tensors, not single numbers, or were not counted');
     const all = collectivesOf(view, () => true);
     if (all.count === 0) return silent('no collectives were recorded');
     // gloo records sizes only with record_shapes.
@@ -52,7 +53,9 @@ export const rule: AnyRule = {
 /** What joining n of them into one leaves of their time. */
 const LEFT = (count: number): Levels => ({ low: 0.4, likely: Math.max(0.15, 1 / count), high: 1 / count });
 
-function fromCapture(view: RankView, { steps, calls, small, smallMs }: SmallCollectives): RuleResult {
+type Counted = NonNullable<CapturedRank['smallCollectives']>;
+
+function fromCapture(view: RankView, { steps, calls, small, smallMs }: Counted): RuleResult {
   const [count, time] = [small / steps, ns(Math.min(fromMs(ms(smallMs)) / steps, view.step.unprofiled))];
   const text = `${count.toFixed(0)} of ${(calls / steps).toFixed(0)} collectives per step carry at most ${SCALAR.value} bytes: ${formatMs(time)} per step in them (${percentOfStep(view, time)}), waiting for other ranks included`;
   return found({

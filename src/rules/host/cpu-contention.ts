@@ -1,6 +1,12 @@
 import { formatCount, formatPercent, formatWhole, formatWholePercent, share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
-import type { CapturedCores, CapturedCpu, CapturedLoader, CapturedRank, RunFacts } from '../../diagnosis/run-facts.js';
+import type {
+  CapturedCores,
+  CapturedCpu,
+  CapturedLoader,
+  CapturedRank,
+  RunFacts,
+} from '../../diagnosis/run-facts.js';
 import { about, type Use, use } from '../../remedies/remedies.js';
 import { evidence } from '../kit/evidence.js';
 import type { Evidence } from '../kit/finding.js';
@@ -61,7 +67,7 @@ export const rule: AnyRule = {
       confidence,
       addresses: addressed(view, cpu, run),
       evidence: [evidence(view, text, figure, '%'), ...sampledEvidence(view, run)],
-      price: priceOfStep(view, (level) => view.step.unprofiled * (1 - WON_BACK[level] * (cpu.threadQueued ?? 0))),
+      price: priceOfWait(view, cpu.threadQueued ?? 0),
       remedy,
     });
   },
@@ -69,6 +75,11 @@ export const rule: AnyRule = {
 
 /** Of the time in which the training thread waits for a core. It may be in operators that overlap with other waits. */
 const WON_BACK: Levels = { low: 0, likely: 0.5, high: 1 };
+
+const priceOfWait = (view: RankView, queued: number) =>
+  queued < THREAD_QUEUED.value
+    ? null
+    : priceOfStep(view, (level) => view.step.unprofiled * (1 - WON_BACK[level] * queued));
 
 /** What samples of the machine add: who else wants its cores, and how often the training thread has to leave its own. */
 function sampledEvidence(view: RankView, run: RunFacts): Evidence[] {

@@ -45,7 +45,8 @@ const KINDS: readonly Kind[] = [
     // One pass in place of: two copies, a product for each of two, a sum.
     left: { low: 0.5, likely: 0.2, high: 0.1 },
     test: (line) =>
-      says(/deepcopy|state_dict\(\)|copy\.copy|\bema\b|update_parameters/i)(line) || /ema\b|average/i.test(line.function),
+      says(/deepcopy|state_dict\(\)|copy\.copy|\bema\b|update_parameters/i)(line) ||
+      /ema\b|average/i.test(line.function),
   },
   {
     id: 'lock-wait',
@@ -101,7 +102,12 @@ export const rule: AnyRule = {
       if ((kind.waits && !sleeps) || (kind.maybeInput && run.verdict.bottleneck === 'data')) continue;
       const own = lines.filter((line) => kind.test(line));
       const counted = kind.id === 'own-code' ? own.slice(0, 1) : own;
-      const part = share(Math.min(1, counted.reduce((sum, line) => sum + line.share, 0)));
+      const part = share(
+        Math.min(
+          1,
+          counted.reduce((sum, line) => sum + line.share, 0),
+        ),
+      );
       if (part >= LEAST.value) return found(findingOf(kind, counted, part, view, run));
     }
     return silent('no line outside the model takes a large part of the training thread’s time');

@@ -9,9 +9,9 @@ import {
   ns,
   share,
 } from '../../base/units.js';
-import type { InputKind } from '../../facts/rank-facts.js';
 import type { LogView, RankView, TraceView } from '../../diagnosis/ranks/rank-view.js';
 import type { CapturedRank } from '../../diagnosis/run-facts.js';
+import type { InputKind } from '../../facts/rank-facts.js';
 import { about, use } from '../../remedies/remedies.js';
 import { dropInputWaits } from '../../replay/edits.js';
 import { atInputWait, percentOfStep, timeEvidence } from '../kit/evidence.js';
@@ -27,7 +27,15 @@ import {
   unsplitBy,
 } from '../kit/loader.js';
 import { priceOf, priceOfStep } from '../kit/price.js';
-import { type AnyRule, found, type Levels, type RankFinding, type Silent, silent, threshold } from '../kit/rule.js';
+import {
+  type AnyRule,
+  found,
+  type Levels,
+  type RankFinding,
+  type Silent,
+  silent,
+  threshold,
+} from '../kit/rule.js';
 
 export const rule: AnyRule = {
   reads: 'traces and logs',
@@ -78,7 +86,8 @@ function inputSeen(view: RankView, captured: CapturedRank | undefined): Seen | S
   const line = view.inputLine;
   if (line !== null) {
     const inLoop = view.inputKind ?? 'generator';
-    const what = inLoop === 'generator' ? 'to make the next batch, mostly in' : 'waiting for a batch, mostly at';
+    const what =
+      inLoop === 'generator' ? 'to make the next batch, mostly in' : 'waiting for a batch, mostly at';
     return {
       id: inLoop === 'generator' ? 'input-on-training-thread' : 'fed-input',
       confidence: 0.8,
@@ -145,7 +154,13 @@ function findingOf(view: RankView, captured: CapturedRank | undefined, seen: See
   const exposed = view.time.idle_data;
   const evidence = timeEvidence(view, exposed, text(exposed));
   const placed = view.source === 'trace' && !inLoop ? atInputWait(view, evidence) : evidence;
-  const base = { id, title: id === 'fed-input' ? FED[inLoop!] : TITLES[id], confidence, addresses: 'data', evidence: [placed] } as const;
+  const base = {
+    id,
+    title: id === 'fed-input' ? FED[inLoop!] : TITLES[id],
+    confidence,
+    addresses: 'data',
+    evidence: [placed],
+  } as const;
   const atBest = formatMs(ns(view.step.unprofiled - exposed));
   const hasGpu = view.facts.hasGpuWork;
   if (id === 'input-wait') return { ...base, price: null, remedy: use('check-workers', { hasGpu, atBest }) };

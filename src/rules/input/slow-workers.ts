@@ -164,7 +164,7 @@ function adviceFor(
   const loaded = { per: now * whole, step: whole, wait: exposed, now };
   const { workers, floor } = planWorkers(work, loaded, captured);
   const slow = { limit: limit !== 'io' ? 'cpu' : sleepsOnTimer(sampled) ? 'timer' : 'io', hasGpu } as const;
-  if (workers <= now || floor('likely') * WORTH_WORKERS > whole) {
+  if (limit === 'cores' || workers <= now || floor('likely') * WORTH_WORKERS > whole) {
     const forEachRank = (captured?.cores?.ranks ?? 1) > 1;
     return { remedy: use('faster-workers', { ...slow, now, cores, forEachRank }), price: null };
   }

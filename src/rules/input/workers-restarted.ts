@@ -6,7 +6,15 @@ import { takeFromLongest } from '../../replay/edits.js';
 import { atSpan, silentBelow, timeEvidence } from '../kit/evidence.js';
 import { NO_WORKERS, type Restarts, restartsOf } from '../kit/loader.js';
 import { priceOf, priceOfStep } from '../kit/price.js';
-import { type AnyRule, found, type Levels, type RuleResult, silent, threshold, WITHIN_NOISE } from '../kit/rule.js';
+import {
+  type AnyRule,
+  found,
+  type Levels,
+  type RuleResult,
+  silent,
+  threshold,
+  WITHIN_NOISE,
+} from '../kit/rule.js';
 
 /** Asking persistent workers for the next epoch takes a millisecond or two; starting processes takes tens. */
 const RESTART = threshold('restart', ms(5), 'ms', 'zoo: 1.6 ms with persistent workers, 146–153 ms without');
@@ -68,30 +76,30 @@ function overTheJob(view: RankView, restarts: Restarts, batches: number | null):
 }
 
 function inTrace(view: TraceView): RuleResult {
-    const { input, steps } = view.facts;
-    if (input.inWorkers === 0) return NO_WORKERS;
-    const slow = input.restarts.filter((r) => r.dur >= fromMs(RESTART.value));
-    if (slow.length === 0)
-      return silent(
-        input.restarts.length > 0
-          ? 'epochs follow each other without a gap'
-          : 'no epoch ended in the recorded steps',
-      );
-    const lost = slow.reduce((sum, r) => sum + Math.max(0, r.dur - PERSISTENT_NS), 0);
-    const perStep = ns(lost / steps.count);
-    const small = silentBelow(view, perStep, RESTARTS, 'restarts are');
-    if (small) return small;
-    const longest = slow.reduce((a, b) => (a.dur >= b.dur ? a : b));
-    const text = `${formatCount(slow.length, 'restart')} in ${steps.count} steps, ${formatMs(ns(longest.dur))} the longest: ${formatMs(perStep)} per step between an exhausted loader and the next request`;
-    return found({
-      id: 'workers-restarted',
-      title: 'the DataLoader restarts its workers every epoch',
-      confidence: 0.93,
-      addresses: 'data',
-      evidence: [atSpan(longest, timeEvidence(view, perStep, text))],
-      price: priceOf(view, (plan, level) => {
-        const part = WON_BACK[level];
-        takeFromLongest(plan.nodes.data, lost * part, largest(slow.map((r) => r.dur)) * part);
-      }),
-    });
+  const { input, steps } = view.facts;
+  if (input.inWorkers === 0) return NO_WORKERS;
+  const slow = input.restarts.filter((r) => r.dur >= fromMs(RESTART.value));
+  if (slow.length === 0)
+    return silent(
+      input.restarts.length > 0
+        ? 'epochs follow each other without a gap'
+        : 'no epoch ended in the recorded steps',
+    );
+  const lost = slow.reduce((sum, r) => sum + Math.max(0, r.dur - PERSISTENT_NS), 0);
+  const perStep = ns(lost / steps.count);
+  const small = silentBelow(view, perStep, RESTARTS, 'restarts are');
+  if (small) return small;
+  const longest = slow.reduce((a, b) => (a.dur >= b.dur ? a : b));
+  const text = `${formatCount(slow.length, 'restart')} in ${steps.count} steps, ${formatMs(ns(longest.dur))} the longest: ${formatMs(perStep)} per step between an exhausted loader and the next request`;
+  return found({
+    id: 'workers-restarted',
+    title: 'the DataLoader restarts its workers every epoch',
+    confidence: 0.93,
+    addresses: 'data',
+    evidence: [atSpan(longest, timeEvidence(view, perStep, text))],
+    price: priceOf(view, (plan, level) => {
+      const part = WON_BACK[level];
+      takeFromLongest(plan.nodes.data, lost * part, largest(slow.map((r) => r.dur)) * part);
+    }),
+  });
 }

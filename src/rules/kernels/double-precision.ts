@@ -2,6 +2,7 @@ import { formatMs, formatWhole, formatWholePercent, share } from '../../base/uni
 import type { RankView, TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { about } from '../../remedies/remedies.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
+import { NEEDS_TRACE } from '../kit/ask.js';
 import { atKernel, percentOfStep, shortened, silentBelow, timeEvidence } from '../kit/evidence.js';
 import {
   capabilitiesOf,
@@ -11,7 +12,6 @@ import {
   rateRatio,
   speedUpMatrixWork,
 } from '../kit/matrix-rates.js';
-import { NEEDS_TRACE } from '../kit/ask.js';
 import { priceOf, priceOfStep } from '../kit/price.js';
 import {
   type AnyRule,

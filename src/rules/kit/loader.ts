@@ -145,30 +145,23 @@ export function planWorkers(
   const { time: all, cpu, batches } = work ?? { time: per, cpu: per, batches: null };
   const computing = (level: Level) => cpu * (work ? (now > 0 ? ADDED : COMPUTING) : UNKNOWN)[level];
   const time = (level: Level) => computing(level) + (all - cpu) * (now > 0 ? 1 : WAITING[level]);
-  const onCores = (level: Level) => (computing(level) + trainingCpu(captured, whole, step, now > 0 ? 0 : cpu)) / cores;
+  // A training thread whose use of a core is not known may need all of one.
+  const used = captured?.cpu?.used ?? null;
+  const shared = used === null ? Math.max(1, cores - 1) : cores;
+  const training = used === null ? 0 : Math.max(0, used * whole - (now > 0 ? 0 : cpu));
+  const onCores = (level: Level) => (computing(level) + training) / shared;
   const first = (level: Level) => (batches === null ? 0 : time(level) / batches);
   const floorOf = (workers: number, level: Level, spare = 1) => {
     const rounds = batches === null ? 1 / workers : Math.ceil(batches / workers) / batches;
     return Math.max(step + first(level), spare * time(level) * rounds, onCores(level));
   };
   // Workers that compute share the cores; of those that wait, some compute at any time.
-  const onAllCores = cpu > 0 ? Math.round((cores * all) / cpu) : MOST_WORKERS;
+  const onAllCores = cpu > 0 ? Math.round((shared * all) / cpu) : MOST_WORKERS;
   const most = Math.max(least, Math.min(MOST_WORKERS, onAllCores, batches ?? MOST_WORKERS));
   const counts = Array.from({ length: most - least + 1 }, (_, i) => least + i);
   const best = smallest(counts.map((n) => floorOf(n, 'likely', SPARE)));
   const workers = counts.find((n) => floorOf(n, 'likely', SPARE) <= NEARLY * best) ?? least;
   return { workers, coresKnown: true, floor: (level) => floorOf(workers, level) };
-}
-
-/** Processor time of the training process per step, without what it spends on batches. ns. */
-function trainingCpu(
-  captured: CapturedRank | undefined,
-  whole: number,
-  step: number,
-  onBatches: number,
-): number {
-  const cpu = captured?.cpu;
-  return cpu ? Math.max(0, cpu.used * whole - onBatches) : step;
 }
 
 /** Starts of worker processes, over the whole job. */
