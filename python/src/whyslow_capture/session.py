@@ -291,4 +291,5 @@ class Capture:
                 current_step=lambda: self.recorder.current_step,
             )
             self.recorder.disturbance = lambda: PROFILER_USE.disturbance
-            PROFILER_USE.on_change = self.recorder.profiler_changed
+            if not self.is_closed:
+                PROFILER_USE.on_change = self.recorder.profiler_changed

@@ -7,9 +7,7 @@ import os
 import weakref
 from typing import Any
 
-import torch
-
-from ..patches import Patches
+from ..patching import Patches
 from . import collectives, dataloader, optimizer
 from .copies import CopyTimer
 from .forward import ForwardEntry
@@ -56,7 +54,7 @@ class InstalledHooks:
 def install(capture: HookedCapture, *, steps: str) -> InstalledHooks:
     """`steps`: "optimizer" if optimizer steps end training steps, by capture.optimizer_step(); otherwise "manual"."""
     tracker = PhaseTracker(capture, ends_steps=steps == "optimizer")
-    patches = Patches()
+    patches = Patches(tracker.problems)
     installed = InstalledHooks(tracker, patches)
     parts = {
         "dataloader": lambda: dataloader.install(tracker, patches),
@@ -82,15 +80,15 @@ def install(capture: HookedCapture, *, steps: str) -> InstalledHooks:
 
 def _leave_scripted_models_alone(tracker: PhaseTracker, patches: Patches) -> None:
     """torch.jit.script compiles the hooks of a model too, and cannot compile ours."""
-    recursive: Any = torch.jit._recursive
-    original = recursive.get_hook_stubs
 
-    def get_hook_stubs(module: Any) -> Any:
-        tracker.disarm()
-        return original(module)
+    def make(original: Any) -> Any:
+        def get_hook_stubs(module: Any) -> Any:
+            tracker.disarm()
+            return original(module)
 
-    patches.put(recursive, "get_hook_stubs", get_hook_stubs)
-    tracker.loop.may_watch = True
+        return get_hook_stubs
+
+    tracker.loop.may_watch = patches.put("torch.jit._recursive.get_hook_stubs", make) is not None
 
 
 # A forked child does not train and gets the original torch back.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 
-from ..patches import Patches
+from ..patching import Patches
 from ..problems import ProblemLog
 from .calls import CallTimers
 from .clock import JobClock
@@ -21,7 +21,7 @@ class JobTimers:
 
     def __init__(self, problems: ProblemLog) -> None:
         self.clock = JobClock(problems)
-        self._patches = Patches()
+        self._patches = Patches(problems)
         self._calls = CallTimers(self.clock, self._patches)
         self._evaluation = EvaluationWatch(self.clock, self._patches)
         self._interruptions = Interruptions(self.clock)
