@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,7 +20,8 @@ from support import SRC, run_program
 from torch.utils.data import DataLoader
 
 import whyslow_capture
-from whyslow_capture import layout
+from whyslow_capture import layout, patching
+from whyslow_capture.config import TraceConfig
 from whyslow_capture.patching import find
 from whyslow_capture.touched import CALLS, GROUPS, TARGETS, TIMED
 
@@ -86,7 +88,7 @@ def test_every_target_is_as_before_after_close(tmp_path: Path) -> None:
     import_libraries()
     job = Job()
     before = state()
-    with capturing(tmp_path, trace=whyslow_capture.TraceConfig(enabled=True, period=6)):
+    with capturing(tmp_path, trace=TraceConfig(enabled=True, period=6)):
         changed = {name for name, value in state().items() if value != before[name]}
         train(job)
     assert state() == before
@@ -169,7 +171,7 @@ def test_a_wrapper_over_ours_is_listed_as_covered(tmp_path: Path) -> None:
         assert [(each.target, each.is_covered) for each in left] == [("torch.nn.Module.eval", True)]
     finally:
         torch.nn.Module.eval = original  # type: ignore[method-assign]
-        whyslow_capture.patching._in_place.clear()
+        patching._in_place.clear()
 
 
 @pytest.mark.parametrize("name", ["torch.serialization.save", "torch.nn.Module.eval"])
@@ -178,8 +180,8 @@ def test_a_target_that_a_library_renamed_is_reported(
 ) -> None:
     target = next(target for target in TARGETS if target.id == name)
     owner, attribute = find(target)
-    monkeypatch.setitem(whyslow_capture.patching._missing, "x", "y")
-    whyslow_capture.patching._missing.clear()
+    monkeypatch.setitem(patching._missing, "x", "y")
+    patching._missing.clear()
     monkeypatch.delattr(owner, attribute)
     with capturing(tmp_path, stacks=False) as capture:
         job = Job()
@@ -199,6 +201,50 @@ def test_patches_lists_what_is_active(tmp_path: Path) -> None:
     assert active["torch.optim.optimizer._global_optimizer_post_hooks"].kind == "hook"
     assert active["torch.nn.Module.eval"].group == "evaluation"
     assert all(each.why and not each.is_covered for each in active.values())
+
+
+@pytest.mark.parametrize("group", sorted(name for name, group in GROUPS.items() if not group.comes_with))
+def test_one_group_installs_nothing_of_the_others(group: str, tmp_path: Path) -> None:
+    import_libraries()
+    job = Job()
+    with capturing(tmp_path, hooks=(group,), trace=TraceConfig()) as capture:
+        active = {each.group for each in whyslow_capture.patches()}
+        train(job)
+        active |= {each.group for each in whyslow_capture.patches()}
+        ever = set(patching._ever)
+    assert active - {"imports", "process"} <= {group}
+    assert capture.problems.counts == {}
+    assert {target.group for target in TARGETS if target.id in ever} - {"imports"} <= {group}
+
+
+@pytest.fixture(autouse=True)
+def nothing_was_installed_before() -> None:
+    patching._ever.clear()
+
+
+def test_code_gets_torchs_own_hooks_and_the_dataloader_unless_it_asks_for_more(tmp_path: Path) -> None:
+    with whyslow_capture.capture(tmp_path / "default"):
+        default = {each.group for each in whyslow_capture.patches()}
+    with whyslow_capture.capture(tmp_path / "all", hooks="all"):
+        everything = {each.group for each in whyslow_capture.patches()}
+    with whyslow_capture.capture(tmp_path / "some", hooks=["optimizer", "gc"]):
+        some = {each.group for each in whyslow_capture.patches()}
+    with whyslow_capture.capture(tmp_path / "none", hooks="none"):
+        assert whyslow_capture.patches() == []
+    assert default == {"optimizer", "dataloader"}
+    assert {"model", "collectives", "checkpoint", "gc", *default} <= everything
+    assert some == {"optimizer", "gc"}
+    with pytest.raises(ValueError, match="one or several of public, all, none, optimizer"):
+        whyslow_capture.capture(tmp_path, hooks="pulbic")
+
+
+def test_requests_are_not_looked_for_if_control_is_off(tmp_path: Path) -> None:
+    job = Job()
+    with capturing(tmp_path, control=False):
+        job.step(batches(1)[0])
+        names = {thread.name for thread in threading.enumerate()}
+        assert "whyslow-events" in names
+        assert "whyslow-control" not in names
 
 
 def test_the_table_is_consistent() -> None:

@@ -139,9 +139,11 @@ class Patches:
             return
         _missing[target.id] = why
         library = target.module.partition(".")[0]
-        version = getattr(sys.modules.get(library), "__version__", "this version")
+        version = getattr(sys.modules.get(library), "__version__", "")
         without = GROUPS[target.group].without or "some figures"
-        self._problems.warn("hook-missing", f"in {library} {version}, {target.id} {why}: reports may lack {without}")
+        self._problems.warn(
+            "hook-missing", f"{target.id} {why} in {library} {version}".rstrip() + f": reports may lack {without}"
+        )
 
     def remove(self) -> bool:
         """Removes all, newest first. False if one of them had to stay."""

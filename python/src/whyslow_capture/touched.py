@@ -49,19 +49,16 @@ GROUPS = {
         "the optimizer's time and the end of a step", "optimizer time, and steps under `whyslow run`", True
     ),
     "dataloader": Group("waits for batches, and why there are any", "waits for data and DataLoader settings", True),
-    "forward": Group("where the forward pass begins", "where the forward pass begins", True),
-    "backward": Group("where the forward pass ends and the backward pass runs", "forward and backward time"),
+    "model": Group("forward and backward", "forward and backward time, and no-grad regions"),
     "zero_grad": Group(
         "the end of a step whose update calls no hooks (compiled optimizers, Keras, updates by hand)",
         "the steps of such jobs under `whyslow run`",
     ),
-    "gradient_sync": Group("how long the backward pass waits for other ranks", "exposed gradient communication"),
-    "collectives": Group("synchronous communication and its size", "collectives between the phases of a step"),
-    "copies": Group("copies of batches to the GPU", "host-to-device copies"),
-    "scripting": Group(
-        "torch.jit.script compiles the hooks of a model and cannot compile ours, so they leave before",
-        "no-grad regions between steps; a model scripted between its batch and its first call fails",
+    "gradient_sync": Group(
+        "how long the backward pass waits for other ranks; needs `model`", "exposed gradient communication"
     ),
+    "collectives": Group("synchronous communication and its size", "collectives between the phases of a step"),
+    "copies": Group("copies of batches to the GPU; needs `model`", "host-to-device copies"),
     "evaluation": Group("evaluation and inference between steps", "evaluation and inference time"),
     "checkpoint": Group("checkpoints", "checkpoint time"),
     "generation": Group("text generation", "generation time"),
@@ -77,7 +74,7 @@ GROUPS = {
     "start": Group(
         "torch is noticed when the job imports it; the first batch or optimizer step then starts the capture",
         "",
-        comes_with="`whyslow run`, with the targets of `dataloader`, `optimizer`, `zero_grad` and `backward` until then",
+        comes_with="`whyslow run`, with the targets of `dataloader`, `optimizer`, `zero_grad` and `model`",
     ),
     "process": Group(
         "forked children get the original torch back; files are closed at exit", "", comes_with="any capture"
@@ -173,12 +170,12 @@ TARGETS = (
     Target("torch.utils.data.dataloader", "_BaseDataLoaderIter.__next__", "dataloader", _OPEN),
     Target("torch.utils.data.dataloader", "DataLoader.__iter__", "dataloader", _OPEN),
     Target(
-        *("torch.nn", "Module.register_forward_pre_hook", "forward"),
+        *("torch.nn", "Module.register_forward_pre_hook", "model"),
         f"{_STEPS}, from the end of loading to the model's first call",
         "on the job's objects",
     ),
-    Target("torch.autograd", "backward", "backward", f"in the first steps and {_STEPS}"),
-    Target("torch.autograd", "grad", "backward", "until something else is known to end steps"),
+    Target("torch.autograd", "backward", "model", f"in the first steps and {_STEPS}"),
+    Target("torch.autograd", "grad", "model", "until something else is known to end steps"),
     Target("torch.optim", "Optimizer.zero_grad", "zero_grad", "until optimizer hooks are seen to work"),
     Target("torch.nn", "Module.zero_grad", "zero_grad", "until optimizer hooks are seen to work"),
     Target(
@@ -191,7 +188,8 @@ TARGETS = (
     Target("torch.distributed", "Work.wait", "collectives", _OPEN),
     Target("torch", "Tensor.to", "copies", f"{_STEPS} of GPU jobs, from the end of loading to the model's call"),
     Target("torch", "Tensor.cuda", "copies", f"{_STEPS} of GPU jobs, from the end of loading to the model's call"),
-    Target("torch.jit._recursive", "get_hook_stubs", "scripting", _OPEN),
+    # torch.jit.script compiles the hooks of a model and cannot compile ours, so they leave before.
+    Target("torch.jit._recursive", "get_hook_stubs", "model", _OPEN),
     Target("torch.nn", "Module.eval", "evaluation", _OPEN),
     Target("torch.nn", "Module.train", "evaluation", "from a call of `model.eval()` to the next of `model.train()`"),
     Target("torch", "inference_mode.__enter__", "evaluation", _OPEN),
@@ -224,3 +222,20 @@ TARGETS = (
     Target("accelerate", "AcceleratedOptimizer.step", "accelerate", "on its first optimizer", "on the job's objects"),
 )
 BY_ID = {target.id: target for target in TARGETS}
+
+
+def groups_of(names: tuple[str, ...]) -> frozenset[str]:
+    """The groups of the setting `hooks`. "public" and "all" stand for several."""
+    chosen = {name for name in names if name not in SEVERAL}
+    for several in (name for name in names if name in SEVERAL):
+        chosen |= SEVERAL[several]
+    return frozenset(chosen)
+
+
+_TO_CHOOSE = {name: group for name, group in GROUPS.items() if not group.comes_with}
+SEVERAL = {
+    "public": frozenset(name for name, group in _TO_CHOOSE.items() if group.is_public),
+    "all": frozenset(_TO_CHOOSE),
+    "none": frozenset[str](),
+}
+CHOICES = (*SEVERAL, *_TO_CHOOSE)

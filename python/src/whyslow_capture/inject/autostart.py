@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from torch.utils.data import get_worker_info
 
+from ..api import RUN_DEFAULTS
+from ..config import load_config
 from ..hooks import optimizer as optimizer_hooks
 from ..hooks.dynamo import is_compiling, never_compiled, not_compiled
 from ..hooks.optimizer import OptimizerTarget, Recording
@@ -21,6 +23,17 @@ from ..touched import BY_ID
 
 if TYPE_CHECKING:
     from ..session import Capture
+
+
+# By group, what the first call of shows that a job trains.
+SIGNS = {
+    "dataloader": (
+        "torch.utils.data.dataloader.DataLoader.__iter__",
+        "torch.utils.data.dataloader._BaseDataLoaderIter.__next__",
+    ),
+    "zero_grad": ("torch.optim.Optimizer.zero_grad", "torch.nn.Module.zero_grad"),
+    "model": ("torch.autograd.backward", "torch.autograd.grad"),
+}
 
 
 class AutoStart:
@@ -34,21 +47,19 @@ class AutoStart:
         self.sees_steps = False
         self.plain_optimizer = 0
 
-    def arm(self) -> None:
-        self._put("torch.utils.data.dataloader.DataLoader.__iter__")
-        self._put("torch.utils.data.dataloader._BaseDataLoaderIter.__next__")
-        self._put("torch.optim.Optimizer.zero_grad", only_main=False)
-        self._put("torch.nn.Module.zero_grad")
-        self._put("torch.autograd.backward")
-        self._put("torch.autograd.grad")
-        optimizer_hooks.attach(self)
+    def arm(self, groups: frozenset[str]) -> None:
+        for group, targets in SIGNS.items():
+            for target in targets if group in groups else ():
+                self._put(target, only_main=target != "torch.optim.Optimizer.zero_grad")
+        if "optimizer" in groups:
+            optimizer_hooks.attach(self)
 
     def disarm(self) -> None:
         self._waiting = False
         self._patches.remove()
         optimizer_hooks.detach(self)
 
-    def _put(self, target: str, *, only_main: bool = True) -> None:
+    def _put(self, target: str, *, only_main: bool) -> None:
         def make(original: Any) -> Any:
             @functools.wraps(original)
             def call(*args: Any, **options: Any) -> Any:
@@ -105,8 +116,7 @@ def on_main_thread() -> bool:
 
 
 def begin_capture(problems: ProblemLog) -> None:
-    from ..api import RUN_DEFAULTS, active_session, open_session
-    from ..config import load_config
+    from ..api import active_session, open_session
     from ..session import Capture
 
     if active_session() is not None:
@@ -145,6 +155,7 @@ class ForkWatch:
 
 def start_when_training_begins() -> None:
     starter = AutoStart()
+    groups = load_config({"defaults": RUN_DEFAULTS}, problems=starter.problems).hook_groups
     with starter.problems.guard("job-hooks", "timing the job between steps"):
-        timers_of_process(starter.problems).install()
-    starter.arm()
+        timers_of_process(starter.problems).install(groups)
+    starter.arm(groups)

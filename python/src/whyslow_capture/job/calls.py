@@ -24,17 +24,19 @@ class CallTimers:
     def __init__(self, clock: JobClock, patches: Patches) -> None:
         self._clock = clock
         self._patches = patches
+        self._targets: list[Target] = []
         self._forget: Callable[[], object] | None = None
 
-    def install(self) -> None:
-        self._forget = after_import(dict.fromkeys((target.module for target in CALLS), self._wrap_all))
+    def install(self, groups: frozenset[str]) -> None:
+        self._targets = [target for target in CALLS if target.group in groups]
+        self._forget = after_import(dict.fromkeys((target.module for target in self._targets), self._wrap_all))
 
     def remove(self) -> None:
         if self._forget is not None:
             self._forget()
 
     def _wrap_all(self, module: ModuleType) -> None:
-        for target in CALLS:
+        for target in self._targets:
             if target.module == module.__name__:
                 with self._clock.problems.guard("job-hooks", f"timing {target.id}"):
                     self._patches.put(target.id, partial(self._timed, target))

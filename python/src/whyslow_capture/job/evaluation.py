@@ -24,7 +24,9 @@ class EvaluationWatch:
         self._patches = patches
         self._train: Patch | None = None
 
-    def install(self) -> None:
+    def install(self, groups: frozenset[str]) -> None:
+        if EVALUATION not in groups:
+            return
         clock = self._clock
         clock.on_evaluation = self._watch_train
         begins = never_compiled(lambda: clock.begin_evaluation())

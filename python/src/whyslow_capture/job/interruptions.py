@@ -49,10 +49,12 @@ class Interruptions:
         self._on_gc = self._collection
         self._on_start, self._on_end = never_compiled(self._make_start()), never_compiled(self._make_end())
 
-    def install(self) -> None:
-        gc.callbacks.append(self._on_gc)
-        self._hooks.append(Hook("gc.callbacks", lambda: _take_out(gc.callbacks, self._on_gc)))
-        self._forget_import = after_import({DYNAMO: self._watch_dynamo})
+    def install(self, groups: frozenset[str]) -> None:
+        if "gc" in groups:
+            gc.callbacks.append(self._on_gc)
+            self._hooks.append(Hook("gc.callbacks", lambda: _take_out(gc.callbacks, self._on_gc)))
+        if "compile" in groups:
+            self._forget_import = after_import({DYNAMO: self._watch_dynamo})
 
     def remove(self) -> None:
         if self._forget_import is not None:
@@ -61,7 +63,7 @@ class Interruptions:
             self._hooks.pop().remove()
 
     def _collection(self, phase: str, info: dict[str, int]) -> None:
-        if info.get("generation") != FULL:
+        if info.get("generation") != FULL or not self._clock.is_on:
             return
         if phase == "start":
             call = "gc.collect" if asks_for_collection(sys._getframe(1)) else AUTOMATIC
