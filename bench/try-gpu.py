@@ -192,7 +192,7 @@ def turn(program: Program, fixes: Fixes) -> dict[str, Any]:
         )
         for path in (results, scratch):
             path.mkdir()
-        given = {"results": str(results), "scratch": str(scratch), "fixes": fixes}
+        given = {"results": str(results), "fixes": fixes}
         spec.write_text(json.dumps({**given, "steps": STEPS, "warmup": WARMUP, "seconds": SECONDS}))
         log = Path(folder, "log")
         pid = started(program, spec, scratch, log) if isinstance(program, list) else forked(program, spec, scratch, log)
@@ -232,7 +232,7 @@ def forked(program: Callable[[], None], spec: Path, cwd: Path, log: Path) -> int
     os.environ["WHYSLOW_TRIAL"] = str(spec)
     try:
         sys.path.insert(0, str(SOURCE))
-        from whyslow_capture.trials import start
+        from whyslow_trials import start
 
         start.after_torch()
         program()

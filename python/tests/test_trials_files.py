@@ -1,92 +1,235 @@
-"""A trial leaves the job's files as they were."""
+"""The kernel keeps the user's files as they are, whatever a trial's job does."""
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import pytest
+from support import SRC
 from trial_support import LOOP, tried
 
-# Everything that a job does to its files while it trains.
-BUSY = """
-import os, pathlib, shutil, json, torch, numpy, safetensors.torch
-import torch.distributed.checkpoint as dcp
+PROTECT = [sys.executable, "-I", "-S", str(SRC / "whyslow_trials/protect.py")]
 
-model = torch.nn.Linear(2, 1)
-optimizer = torch.optim.SGD(model.parameters(), 0.1)
-os.makedirs("made/by/job", exist_ok=True)
-log = open("log.txt", "a")
-for step in range(50):
-    model(torch.randn(4, 2)).sum().backward()
-    optimizer.step()
-    optimizer.zero_grad()
-    log.write("step\\n")
-    log.flush()
-    torch.save({"step": step}, "checkpoints/last.tmp")
-    os.replace("checkpoints/last.tmp", "checkpoints/last.pt")
-    assert torch.load("checkpoints/last.pt")["step"] == step
-    assert os.path.getsize("checkpoints/last.pt") > 0
-    if step == 3:
-        torch.save(model.state_dict(), pathlib.Path("made/by/job/model.pt"))
-        safetensors.torch.save_file(model.state_dict(), "checkpoints/model.safetensors")
-        assert set(safetensors.torch.load_file("checkpoints/model.safetensors")) == {"weight", "bias"}
-        dcp.save({"model": model.state_dict()}, checkpoint_id="checkpoints/dcp")
-        numpy.save("checkpoints/old.npy", numpy.ones(3))
-        pathlib.Path("config.json").write_text(json.dumps({"lr": 1}))
-        assert json.loads(pathlib.Path("config.json").read_text()) == {"lr": 1}
-        os.remove("checkpoints/older.pt")
-        shutil.rmtree("checkpoints/step-1")
-        shutil.copy("config.json", "copy.json")
-        shutil.move("notes.txt", "moved.txt")
-        os.symlink("last.pt", "checkpoints/latest")
-        os.rename("checkpoints/step-2", "checkpoints/step-2.old")
-        assert pathlib.Path("checkpoints/step-2.old/model.pt").read_text() == "precious"
-        pathlib.Path("done").touch()
-        assert os.path.exists("done")
-        assert open("log.txt").read().startswith("old\\n" + "step\\n")
+# Ways in which jobs change files. Each once got past a replacement of Python's own functions.
+CHANGES = """
+import ctypes, gzip, io, mmap, os, pathlib, shutil, sqlite3, subprocess, sys
+def change(f):
+    try: f()
+    except OSError as error: print("denied", type(error).__name__)
+    except sqlite3.OperationalError: print("denied")
+def text(path, how="w"):
+    with open(path, how) as file: file.write("new")
+def mapped():
+    with open("mapped", "r+b") as file, mmap.mmap(file.fileno(), 0) as m: m[:3] = b"new"
+def linked():
+    os.link("linked", "other-name"); text("other-name")
+def in_folder():
+    folder = os.open(".", os.O_RDONLY); os.close(os.open("in-folder", os.O_WRONLY | os.O_TRUNC, dir_fd=folder))
+def table():
+    with sqlite3.connect("base") as base: base.execute("insert into t values (2)")
+c = ctypes.CDLL(None)
+change(lambda: text("opened"))
+change(lambda: text("appended", "a"))
+change(lambda: pathlib.Path("by-pathlib").write_text("new"))
+change(lambda: pathlib.Path("unlinked").unlink())
+change(lambda: pathlib.Path("replacing").replace("replaced"))
+change(lambda: io.FileIO("raw", "w").close())
+change(lambda: os.truncate("truncated", 0))
+change(lambda: os.close(os.open("read-and-truncated", os.O_RDONLY | os.O_TRUNC)))
+change(lambda: gzip.open("zipped", "w").close())
+change(mapped)
+change(linked)
+change(in_folder)
+change(table)
+change(lambda: os.remove("removed"))
+change(lambda: shutil.move("moved", "moved-away"))
+change(lambda: shutil.rmtree("folder"))
+change(lambda: text("link/outside"))
+change(lambda: subprocess.run(["cp", "opened", "by-program"]))
+change(lambda: subprocess.run("echo new > by-shell; rm removed-by-shell", shell=True))
+change(lambda: subprocess.run([sys.executable, "-S", "-c", "open('by-child', 'w').write('new')"]))
+change(lambda: c.truncate(b"by-library", 0))
+print("the end")
 """
 
 
-def contents(folder: Path) -> dict[str, bytes | None]:
-    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in folder.rglob("*")}
+def names() -> list[str]:
+    found = (
+        "opened appended by-pathlib unlinked replacing replaced raw truncated read-and-truncated zipped mapped linked"
+    )
+    more = "in-folder removed moved folder/file by-program by-shell removed-by-shell by-child by-library"
+    return [*found.split(), *more.split()]
 
 
-def test_saves_go_to_the_scratch_folder_and_nothing_is_deleted(tmp_path: Path) -> None:
+def contents(folder: Path) -> dict[str, tuple[bytes, int] | None]:
+    def known(path: Path) -> tuple[bytes, int] | None:
+        return (path.read_bytes(), path.stat().st_ino) if path.is_file() else None
+
+    return {str(path.relative_to(folder)): known(path) for path in sorted(folder.rglob("*"))}
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Iterator[tuple[Path, Path]]:
+    """The folder of a job, and a scratch folder on whatever can be one here."""
     job = tmp_path / "job"
-    for name in ("step-1", "step-2"):
-        (job / "checkpoints" / name).mkdir(parents=True)
-    for name in ("last.pt", "older.pt", "old.npy", "step-1/model.pt", "step-2/model.pt"):
-        (job / "checkpoints" / name).write_text("precious")
-    for name in ("log.txt", "config.json", "notes.txt"):
-        (job / name).write_text("old\n")
-    before = contents(job)
-    turn = tried(BUSY, tmp_path)
-    assert turn.process.returncode == 0, turn.process.stderr
-    made = {"made", "made/by", "made/by/job"}
-    assert {name: found for name, found in contents(job).items() if name not in made} == before
-    assert turn.result["steps"] == 9
-    redirected = " ".join(turn.result["redirected"])
-    for what in ("torch.save", "safetensors", "torch.distributed.checkpoint", "open: "):
-        assert what in redirected
-    assert any(path.endswith("checkpoints/step-1") for path in turn.result["kept"])
-    assert turn.result["escaped"] == {}
-    # Whoever started the turn removes the empty folders.
-    journal = (turn.scratch.parent / "results/folders").read_bytes().decode().split("\0")
-    assert [path.removeprefix(f"{job}/") for path in journal if path] == ["made", "made/by", "made/by/job"]
+    (job / "folder").mkdir(parents=True)
+    for name in names():
+        (job / name).write_text("precious")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/outside").write_text("precious")
+    (job / "link").symlink_to(tmp_path / "outside")
+    import sqlite3
+
+    with sqlite3.connect(job / "base") as base:
+        base.execute("create table t (x)")
+    base.close()
+    yield job, tmp_path / "scratch"
 
 
-def test_what_escapes_is_listed(tmp_path: Path) -> None:
-    low = "import io\nio.FileIO('raw.bin', 'w').close()\n"
-    base = "import sqlite3\nsqlite3.connect('runs.db').close()\n"
-    escaped = tried(low + base + LOOP, tmp_path).result["escaped"]
-    assert [what.replace(str(tmp_path), "") for what in escaped] == [
-        "writes /job/raw.bin",
-        "opens the database runs.db",
-    ]
+def find(*ways: str, network: bool = True) -> dict[str, Any]:
+    wanted = {"ways": ways, "bases": ["/tmp", "/var/tmp", "/dev/shm"], "network": network}
+    said = subprocess.run([*PROTECT, json.dumps(wanted)], capture_output=True, text=True, check=True)
+    found: dict[str, Any] = json.loads(said.stdout)
+    return found
 
 
-def test_trackers_are_off(tmp_path: Path) -> None:
-    show = "import os\nprint(os.environ['WANDB_MODE'], os.environ['MLFLOW_TRACKING_URI'])\n"
+def started(how: str, job: Path, scratch: Path, *command: str, **given: Any) -> subprocess.CompletedProcess[str]:
+    settings = {"how": how, "layers": str(scratch), "writable": [], "network": True, **given}
+    words = [*PROTECT, json.dumps(settings), *command]
+    return subprocess.run(words, cwd=job, capture_output=True, text=True, timeout=200)
+
+
+@pytest.mark.parametrize("how", ["overlay", "landlock"])
+def test_nothing_that_a_job_does_changes_the_users_files(how: str, places: tuple[Path, Path]) -> None:
+    job, scratch = places
+    found = find(how)
+    if found["how"] is None:
+        # This machine does not offer it. Then the job must not start.
+        assert found["reasons"]
+        ran = started(how, job, scratch, "touch", "opened")
+        assert ran.returncode == 87
+        assert "its files could not be protected" in ran.stderr
+        return
+    if how == "overlay" and found["base"] != "/tmp":
+        scratch = Path(found["base"]) / f"whyslow-test-{os.getpid()}"
+    before = contents(job.parent)
+    try:
+        ran = started(how, job, scratch, sys.executable, "-c", CHANGES)
+        after = {path: known for path, known in contents(job.parent).items() if not path.startswith("scratch")}
+        assert ran.returncode == 0, ran.stderr
+        assert ran.stdout.endswith("the end\n")
+        assert after == before
+        denied = ran.stdout.count("denied")
+        assert denied == 0 if how == "overlay" else denied > 12
+        if how == "overlay":
+            assert json.loads((scratch / "layers.json").read_text())["overlays"]
+    finally:
+        subprocess.run(["chmod", "-R", "u+rwx", scratch], check=False)
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+@pytest.mark.parametrize("how", ["overlay", "landlock"])
+def test_a_protected_job_has_its_environment_shared_memory_and_devices(how: str, places: tuple[Path, Path]) -> None:
+    job, scratch = places
+    found = find(how)
+    if found["how"] is None:
+        assert found["reasons"]
+        return
+    if how == "overlay":
+        scratch = Path(found["base"]) / f"whyslow-test-{os.getpid()}"
+    look = """
+import mmap, os, multiprocessing.shared_memory as shared
+memory = shared.SharedMemory(create=True, size=4096)
+memory.buf[0] = 7
+memory.close(); memory.unlink()
+open("/dev/null", "w").write("x")
+open("results/mine", "w").write("kept")
+print(os.getcwd(), os.environ["MINE"], os.getuid(), os.path.exists("/proc/self/status"))
+"""
+    (job / "results").mkdir()
+    os.environ["MINE"] = "yes"
+    try:
+        ran = started(how, job, scratch, sys.executable, "-c", look, writable=[str(job / "results")])
+    finally:
+        del os.environ["MINE"]
+        subprocess.run(["chmod", "-R", "u+rwx", scratch], check=False)
+        shutil.rmtree(scratch, ignore_errors=True)
+    assert ran.stdout.split() == [str(job), "yes", str(os.getuid()), "True"], ran.stderr
+    assert (job / "results/mine").read_text() == "kept"
+
+
+def test_without_network_the_job_reaches_this_machine_only(places: tuple[Path, Path]) -> None:
+    job, _ = places
+    found = find("overlay", network=False)
+    if found["how"] is None:
+        assert found["reasons"]
+        return
+    scratch = Path(found["base"]) / f"whyslow-test-{os.getpid()}"
+    reach = """
+import errno, socket
+server = socket.create_server(("127.0.0.1", 0))
+socket.create_connection(server.getsockname()).close()
+try: socket.create_connection(("192.0.2.1", 80), timeout=5)
+except OSError as error: print(errno.errorcode[error.errno])
+"""
+    try:
+        ran = started("overlay", job, scratch, sys.executable, "-c", reach, network=False)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    assert ran.stdout == "ENETUNREACH\n", ran.stderr
+
+
+def test_landlock_does_not_stop_a_network(places: tuple[Path, Path]) -> None:
+    job, scratch = places
+    assert find("landlock", network=False)["how"] is None
+    assert started("landlock", job, scratch, "true", network=False).returncode == 87
+
+
+def test_hosts_that_the_job_contacts_are_listed(tmp_path: Path) -> None:
+    reach = "import socket\ntry: socket.getaddrinfo('tracker.invalid', 80)\nexcept OSError: pass\n"
+    assert tried(reach + LOOP, tmp_path).result["reached"] == {"tracker.invalid": 1}
+
+
+def test_writes_that_are_denied_are_listed(tmp_path: Path) -> None:
+    source = "open('log.txt', 'w').close()\n" + LOOP
+    result = tried(source, tmp_path, writable=[str(tmp_path / "turn-0"), "/dev"]).result
+    assert list(result["denied"]) == [str(tmp_path / "job/log.txt")]
+
+
+def test_a_large_file_is_not_copied_because_numpy_maps_it(tmp_path: Path) -> None:
+    source = """
+import numpy
+with open("tokens", "wb") as file: file.truncate(64 << 20)
+large = numpy.memmap("tokens", dtype=numpy.uint16)
+large[0] = 1
+large.flush()
+assert open("tokens", "rb").read(2) == bytes(2), large.mode
+small = numpy.memmap("small", numpy.uint8, "w+", shape=(4,))
+small[0] = 1
+assert open("small", "rb").read(1) == bytes([1])
+"""
+    assert tried(source + LOOP, tmp_path).result["steps"] == 9
+
+
+def test_trackers_are_offline_whatever_the_script_says(tmp_path: Path) -> None:
+    package = tmp_path / "job/wandb"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("def init(project=None, mode=None): print('mode', mode)\n")
+    show = """
+import os, sys
+sys.path.insert(0, os.getcwd())
+print(os.environ["WANDB_MODE"], os.environ["MLFLOW_TRACKING_URI"])
+os.environ["WANDB_MODE"] = "online"
+import wandb
+wandb.init("p"), wandb.init("p", mode="online"), wandb.init("p", mode="disabled")
+"""
     turn = tried(show + LOOP, tmp_path)
-    mode, uri = turn.process.stdout.split()
-    assert mode == "disabled"
-    assert uri == (turn.scratch / "mlruns").as_uri()
+    lines = turn.process.stdout.splitlines()
+    assert lines == [f"offline {(turn.folder / 'mlruns').as_uri()}", "mode offline", "mode offline", "mode disabled"]

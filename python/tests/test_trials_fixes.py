@@ -182,7 +182,7 @@ def test_copies_to_the_gpu_do_not_wait(tmp_path: Path) -> None:
         torch.Tensor.is_pinned = lambda tensor: False
         torch.Tensor.pin_memory = torch.Tensor.clone
         torch.Tensor.to = torch.Tensor.cuda = lambda *args, **options: calls.append((args, options))
-        trial = Trial(TrialSpec(Path("results"), Path("scratch")))
+        trial = Trial(TrialSpec(Path("results")))
         PinnedCopies().install(trial)
         big, small = torch.zeros(1 << 20), torch.zeros(4)
         big.to("cuda"), big.to("cuda:0", non_blocking=False), small.cuda(), big.to(device=torch.device("cuda"))

@@ -45,7 +45,7 @@ print("the end of the script")
 class Tried:
     ranks: list[dict[str, Any]]
     process: subprocess.CompletedProcess[str]
-    scratch: Path
+    folder: Path
 
     @property
     def result(self) -> dict[str, Any]:
@@ -54,10 +54,9 @@ class Tried:
 
 
 def write_spec(folder: Path, fixes: tuple[Any, ...], given: dict[str, Any]) -> Path:
-    for name in ("results", "scratch"):
-        (folder / name).mkdir(parents=True)
+    (folder / "results").mkdir(parents=True)
     named = [fix if isinstance(fix, dict) else {"name": fix} for fix in fixes]
-    spec = {"results": str(folder / "results"), "scratch": str(folder / "scratch"), "fixes": named}
+    spec = {"results": str(folder / "results"), "fixes": named}
     path = folder / "trial.json"
     path.write_text(json.dumps({**spec, "steps": 6, "warmup": 3, **given}))
     return path
@@ -70,7 +69,7 @@ def tried(source: str, tmp_path: Path, *fixes: Any, **given: Any) -> Tried:
     folder = tmp_path / f"turn-{len(list(tmp_path.glob('turn-*')))}"
     spec = write_spec(folder, fixes, given)
     process = run_torch_program(BEGIN + textwrap.dedent(source), job, spec, check=False)
-    return Tried(ranks_in(folder), process, folder / "scratch")
+    return Tried(ranks_in(folder), process, folder)
 
 
 @cache
@@ -91,4 +90,4 @@ def injected_trial(command: list[str], tmp_path: Path, *fixes: Any, **given: Any
     env = {**os.environ, "WHYSLOW_INJECT": "1", "WHYSLOW_TRIAL": str(spec), "WHYSLOW_PYTHON": str(SRC)}
     env |= {"PYTHONPATH": str(SITE), "OMP_NUM_THREADS": "1"}
     process = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=400)
-    return Tried(ranks_in(folder), process, folder / "scratch")
+    return Tried(ranks_in(folder), process, folder)

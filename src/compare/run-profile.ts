@@ -4,7 +4,7 @@ import { type Ms, ms, ns, toMs } from '../base/units.js';
 import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
 import { manifestOf } from '../ingest/input.js';
 import type { Report } from '../report/report.js';
-import { shortenPauses } from './step-times/pauses.js';
+import { shortenPauses } from './step-times/run-draws.js';
 
 /** One run, as far as runs are compared. */
 export interface RunProfile {

@@ -1,20 +1,20 @@
 import { manifestOf } from '../ingest/input.js';
 import type { RunInputs } from '../ingest/read-run.js';
 import type { CompiledFunction, GraphBreak } from '../model/compile-log.js';
+import { type Hang, hangOf } from './hang/hang.js';
 import { type ProcessStacks, processStacks, type RankProfile } from './hang/process-stacks.js';
-import { type RankDump, type StuckCollective, stuckCollectives } from './hang/stuck-collectives.js';
+import type { RankDump } from './hang/progress.js';
 import type { RankActivity } from './ranks/rank-activity.js';
 
 export type { CompiledFunction, FailedGuard, GraphBreak, GuardKind } from '../model/compile-log.js';
-export type { StuckCollective } from './hang/stuck-collectives.js';
 
 /** What files other than traces and event logs show about the job. Empty if there are none. */
 export interface RunEvidence {
   /** Functions that torch.compile compiled again. */
   readonly compiled: readonly CompiledFunction[];
   readonly graphBreaks: readonly GraphBreak[];
-  /** Collectives that ranks entered and did not leave. */
-  readonly stuck: readonly StuckCollective[];
+  /** Who waits for whom, from dumps of the flight recorder. Null: there are none, or nobody waits. */
+  readonly hang: Hang | null;
   /** What the main thread of each process does, from py-spy. */
   readonly stacks: readonly ProcessStacks[];
   /** What samples of /proc say, by rank. */
@@ -24,7 +24,7 @@ export interface RunEvidence {
 export const NO_EVIDENCE: RunEvidence = {
   compiled: [],
   graphBreaks: [],
-  stuck: [],
+  hang: null,
   stacks: [],
   activity: new Map(),
 };
@@ -42,20 +42,25 @@ export function runEvidence(
   return {
     compiled: logs.flatMap(({ log, hints }) => ranked(log.functions, hints.rank)),
     graphBreaks: logs.flatMap(({ log, hints }) => ranked(log.graphBreaks, hints.rank)),
-    stuck: stuckCollectives(rankDumps(beside)),
+    hang: hangOf(rankDumps(beside)),
     stacks: processStacks(rankProfiles(beside)),
     activity,
   };
 }
 
-/** Dumps do not name their rank: the file name does, or else the order of files. */
+/**
+ * Dumps do not name their rank. The file name does, with or without the word: torch only asks for a number at its end. Otherwise
+ * the order of files decides.
+ */
 function rankDumps(beside: RunInputs['beside']): readonly RankDump[] {
-  const dumps = beside.flatMap(({ evidence, hints }) =>
-    evidence.flightDump ? [{ dump: evidence.flightDump, hints }] : [],
+  const dumps = beside.flatMap(({ evidence, hints, path }) =>
+    evidence.flightDump ? [{ dump: evidence.flightDump, rank: hints.rank, path }] : [],
   );
-  const named = dumps.some(({ hints }) => hints.rank !== null);
-  return dumps.flatMap(({ dump, hints }, i) => {
-    const rank = named ? hints.rank : i;
+  const numbers = dumps.map(({ path }) => /(?<!\d)(\d{1,6})(?:\.[a-z]\w*)*$/i.exec(path)?.[1] ?? null);
+  const areNumbered = new Set(numbers).size === numbers.length && !numbers.includes(null);
+  const named = dumps.some(({ rank }) => rank !== null);
+  return dumps.flatMap(({ dump, rank: inName }, i) => {
+    const rank = named ? inName : areNumbered ? Number(numbers[i]) : i;
     return rank === null ? [] : [{ rank, dump }];
   });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fakeFiles } from '../../test/helpers/machine.js';
-import type { RunCommand } from '../machine/command.js';
+import type { RunCommand } from '../machine/files.js';
 import { type GpuFields, type Probe, queryGpus, type TorchFacts } from '../machine/probe.js';
 import { examine, mountOf } from './examine.js';
 

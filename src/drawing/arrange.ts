@@ -6,7 +6,7 @@ const MAX_ROWS = 1024;
 export interface Arranged {
   /** Rows of the trace, by row of the drawing. */
   readonly rows: readonly Uint32Array[];
-  /** Slices for which there was no room: more than 1,024 at one time. */
+  /** Slices for which there was no room: more than 64 at one time, or nested more than 1,024 deep. */
   readonly leftOut: number;
 }
 
@@ -31,68 +31,21 @@ export function nest(sorted: Uint32Array, times: Times): Arranged {
   return split(sorted, depths);
 }
 
-/** Rows in which the first that is free is looked for. A damaged file may need many more. */
-const FIRST_FIT = 8;
+/** Nobody looks at more overlapping slices, and a damaged file must not take the square of its length. */
+const MAX_PACKED = 64;
 
 /** In the first row that is free: overlapping kernels of one stream are all drawn, below each other. */
 export function pack(sorted: Uint32Array, times: Times): Arranged {
   const placed = new Uint16Array(sorted.length);
-  const ends = new Float64Array(FIRST_FIT).fill(Number.NEGATIVE_INFINITY);
-  const more = new EndHeap();
+  const ends = new Float64Array(MAX_PACKED).fill(Number.NEGATIVE_INFINITY);
   for (let i = 0; i < sorted.length; i++) {
-    const [start, end] = [times.ts[sorted[i]!]!, endOf(times, sorted[i]!)];
+    const start = times.ts[sorted[i]!]!;
     let row = 0;
-    while (row < FIRST_FIT && ends[row]! > start) row++;
-    if (row < FIRST_FIT) ends[row] = end;
-    else row += more.place(start, end);
-    placed[i] = Math.min(row, MAX_ROWS);
+    while (row < MAX_PACKED && ends[row]! > start) row++;
+    if (row < MAX_PACKED) ends[row] = endOf(times, sorted[i]!);
+    placed[i] = row < MAX_PACKED ? row : MAX_ROWS;
   }
   return split(sorted, placed);
-}
-
-/** Rows ordered by when they end. */
-class EndHeap {
-  readonly #end: number[] = [];
-  readonly #row: number[] = [];
-
-  place(start: number, end: number): number {
-    const size = this.#end.length;
-    if (size > 0 && this.#end[0]! <= start) {
-      const row = this.#row[0]!;
-      this.#sink(end, row);
-      return row;
-    }
-    if (size === MAX_ROWS) return MAX_ROWS;
-    let at = size;
-    this.#end.push(end);
-    this.#row.push(size);
-    for (let up = (at - 1) >> 1; at > 0 && this.#end[up]! > end; up = (at - 1) >> 1) {
-      this.#move(up, at);
-      at = up;
-    }
-    this.#end[at] = end;
-    this.#row[at] = size;
-    return size;
-  }
-
-  #sink(end: number, row: number): void {
-    const size = this.#end.length;
-    let at = 0;
-    for (;;) {
-      let child = 2 * at + 1;
-      if (child + 1 < size && this.#end[child + 1]! < this.#end[child]!) child++;
-      if (child >= size || this.#end[child]! >= end) break;
-      this.#move(child, at);
-      at = child;
-    }
-    this.#end[at] = end;
-    this.#row[at] = row;
-  }
-
-  #move(from: number, to: number): void {
-    this.#end[to] = this.#end[from]!;
-    this.#row[to] = this.#row[from]!;
-  }
 }
 
 function split(sorted: Uint32Array, rowOf: Uint16Array): Arranged {

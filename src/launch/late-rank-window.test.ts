@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { until } from '../../test/helpers/cli.js';
 import { inFolder } from '../../test/helpers/folder.js';
-import { watchForLateRanks } from './late-rank-window.js';
+import { watchForLateRanks } from './window-cost.js';
 
 const requests = async (out: string) => {
   const names = (await readdir(join(out, 'control')).catch(() => [])).filter((n) => n.endsWith('.json'));

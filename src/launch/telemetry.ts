@@ -1,15 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { createWriteStream, existsSync, type WriteStream } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { spawn } from 'node:child_process';
+import { createWriteStream, type WriteStream } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isOnPath, NvidiaSmi } from '../machine/gpu-watch.js';
 import type { Environment } from './environment.js';
 import { newTelemetryFile } from './run-id.js';
 
-/** Power, utilization, clocks, violations, memory, errors, PCIe. Older drivers refuse some, so fewer are tried next. */
-const METRICS = ['pucvmet', 'pucvm', 'puc'] as const;
 /** If a job starts whyslow several times on one machine, only local rank 0 watches the GPUs. */
 const LOCAL_RANKS = ['SLURM_LOCALID', 'OMPI_COMM_WORLD_LOCAL_RANK', 'MPI_LOCALRANKID'] as const;
-/** How long nvidia-smi and the recorder may take to end after SIGTERM. What they have written is kept in any case. */
+/** How long the recorder may take to end after SIGTERM. What it has written is kept in any case. */
 const GRACE_MS = 1000;
 
 interface Telemetry {
@@ -21,73 +20,23 @@ interface Telemetry {
 export function startTelemetry(out: string, env: Environment): Telemetry {
   const isOther = LOCAL_RANKS.some((name) => Number(env[name] ?? 0) > 0);
   if (isOther || !isOnPath('nvidia-smi', env)) return { stop: async () => {} };
-  // Line by line: what is still buffered when nvidia-smi is ended is lost.
-  const lineByLine = isOnPath('stdbuf', env) ? ['stdbuf', '-oL'] : [];
-  const watch = new Watch(join(out, 'telemetry'), [...lineByLine, 'nvidia-smi']);
-  watch.start(METRICS);
-  return { stop: () => watch.stop() };
-}
-
-function isOnPath(name: string, env: Environment): boolean {
-  return (env.PATH ?? '').split(delimiter).some((folder) => folder !== '' && existsSync(join(folder, name)));
+  let file: Promise<WriteStream | null> | null = null;
+  const table = (text: string) => {
+    file ??= newTelemetryFile(join(out, 'telemetry'), 'dmon', 'txt').then(stream, () => null);
+    void file.then((opened) => opened?.write(text, 'latin1'));
+  };
+  const smi = new NvidiaSmi(env, { table }, true);
+  return {
+    stop: async () => {
+      await smi.stop();
+      const opened = await file;
+      if (opened) await new Promise<void>((resolve) => opened.end(() => resolve()));
+    },
+  };
 }
 
 /** Writing may fail, for a full disk for one: the job goes on. */
 const stream = (path: string) => createWriteStream(path, { flags: 'a' }).on('error', () => {});
-
-class Watch {
-  readonly #folder: string;
-  readonly #command: readonly string[];
-  #child: ChildProcess | null = null;
-  #file: Promise<WriteStream | null> | null = null;
-  #ended: Promise<void> = Promise.resolve();
-  #stopped = false;
-
-  constructor(folder: string, command: readonly string[]) {
-    this.#folder = folder;
-    this.#command = command;
-  }
-
-  /**
-   * The output comes through a pipe and not by -f: if we are killed, writing the next line ends nvidia-smi too. It is in a
-   * process group of its own, so that Ctrl-C in the terminal does not end it before we do.
-   */
-  start(metrics: readonly string[]): void {
-    const [first, ...fewer] = metrics;
-    if (first === undefined || this.#stopped) return;
-    const [program, ...words] = [...this.#command, 'dmon', '-s', first, '-d', '1', '-o', 'DT'];
-    const child = spawn(program!, words, { stdio: ['ignore', 'pipe', 'ignore'], detached: true });
-    this.#child = child;
-    let written = Promise.resolve();
-    child.stdout.on('data', (text: Buffer) => {
-      written = written.then(() => this.#write(text));
-    });
-    this.#ended = new Promise((resolve) => {
-      child.once('error', () => resolve());
-      child.once('close', (code) => {
-        if (code) this.start(fewer);
-        resolve(written);
-      });
-    });
-  }
-
-  async #write(text: Buffer): Promise<void> {
-    // Real output starts with a header. Anything else is an error message, e.g. that there is no driver.
-    if (this.#file === null && !/^\s*#/.test(text.toString('latin1'))) return;
-    this.#file ??= newTelemetryFile(this.#folder, 'dmon', 'txt').then(stream, () => null);
-    (await this.#file)?.write(text);
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#child?.kill('SIGTERM');
-    const late = setTimeout(() => this.#child?.kill('SIGKILL'), GRACE_MS);
-    await this.#ended;
-    clearTimeout(late);
-    const file = await this.#file;
-    if (file) await new Promise<void>((resolve) => file.end(() => resolve()));
-  }
-}
 
 /** It holds the text of one file, at most 8 MB. */
 const MEMORY_MB = 96;

@@ -9,12 +9,12 @@ interface Watch {
 }
 
 /**
- * Tells the user while the job runs, not afterwards, that a process which uses torch is not measured: its launch script sets
+ * Warns the user while the job runs, not afterwards, that a process which uses torch is not measured: its launch script sets
  * PYTHONPATH, or Python ignores the environment. Linux only. Never fails.
  */
 export function watchForUnmeasured(
   startUp: string,
-  tell: (message: string) => void,
+  warn: (message: string) => void,
   looks: readonly number[] = LOOKS,
 ): Watch {
   let said = false;
@@ -23,24 +23,18 @@ export function watchForUnmeasured(
     const found = await findUnmeasured(process.pid, startUp);
     if (found === null || said) return;
     said = true;
-    tell(found);
+    warn(found);
   };
   const timers = looks.map((ms) => setTimeout(() => void look().catch(() => {}), ms).unref());
   return { stop: () => timers.forEach(clearTimeout) };
 }
 
-/**
- * A message about the first process, `root` or below it, that uses torch and cannot be measured. Null: there is none.
- * `strict`: also about processes that have another environment altogether.
- */
-export async function findUnmeasured(root: number, startUp: string, strict = false): Promise<string | null> {
+/** A message about the first process, `root` or below it, that uses torch and cannot be measured. Null: there is none. */
+export async function findUnmeasured(root: number, startUp: string): Promise<string | null> {
   for (const pid of [root, ...(await descendants(root))]) {
     const environment = await zeroSeparated(pid, 'environ');
     // Another environment altogether is a choice: the capture was switched off, or it is another job.
-    if (!environment.includes('WHYSLOW_INJECT=1')) {
-      if (!strict || !(await usesTorch(pid))) continue;
-      return `process ${pid} does not inherit the environment of the command`;
-    }
+    if (!environment.includes('WHYSLOW_INJECT=1')) continue;
     const command = await zeroSeparated(pid, 'cmdline');
     const why = whyNotMeasured(command, environment, startUp);
     if (why !== null && (await usesTorch(pid))) return `process ${pid} is not measured: ${why}`;
@@ -80,6 +74,7 @@ async function usesTorch(pid: number): Promise<boolean> {
   return !beside.includes('whyslow_capture.pth');
 }
 
+// Not machine/processes.ts, which reads at once: /proc of a process that hangs in the kernel can block, and signals must pass.
 async function zeroSeparated(pid: number, file: 'environ' | 'cmdline'): Promise<string[]> {
   return (await readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '')).split('\0').filter(Boolean);
 }

@@ -1,11 +1,10 @@
 import { type Diagnosis, diagnoseInputs } from '../answers/diagnosis.js';
 import type { Selection } from '../diagnosis/observe.js';
 import { withLateRanksInFull } from '../diagnosis/read-again.js';
-import { keepOneFolder } from '../ingest/one-folder.js';
+import { keepOneFolder, type ReadElsewhere, withElsewhere } from '../ingest/one-folder.js';
 import { keepOneRun } from '../ingest/one-run.js';
 import { keepOneWindow } from '../ingest/one-window.js';
 import type { ReadOptions } from '../ingest/pool.js';
-import { type ReadElsewhere, withElsewhere } from '../ingest/read-elsewhere.js';
 import { readInputs, shownNames } from '../ingest/read-run.js';
 import type { DrawOptions, Want } from '../ingest/task.js';
 import { buildReport } from '../report/build-report.js';

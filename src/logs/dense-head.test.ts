@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { EventLog } from '../model/event-log.js';
-import { withoutDenseHead } from './dense-head.js';
+import { withoutDenseHead } from './keep-steps.js';
 
 const DENSE = 20;
 const head = Array.from({ length: DENSE }, (_, i) => i);

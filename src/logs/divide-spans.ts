@@ -11,11 +11,10 @@ import { mean as meanOf } from '../base/statistics.js';
 import { type Ns, ns } from '../base/units.js';
 import { cutTimeline, type RankTimeline } from '../facts/rank-timeline.js';
 import { sumOfClasses, TIME_CLASSES, type TimeByClass, type TimeClass, totals } from '../facts/time-class.js';
-import type { Amounts } from './amounts.js';
 import { computeSource } from './divide.js';
 import type { PhaseRole } from './phases.js';
 import type { StepPeriods } from './step-periods.js';
-import type { RankRecords, RecordedPhase, RecordedStep } from './step-records.js';
+import type { Amounts, RankRecords, RecordedPhase, RecordedStep } from './step-records.js';
 
 export interface DividedSteps {
   /** One per period; each adds up to its period. */

@@ -1,8 +1,8 @@
 import { median } from '../base/statistics.js';
 import { type TimeByClass, totals } from '../facts/time-class.js';
-import { type Amounts, meanAmounts, total } from './amounts.js';
 import type { Layout } from './layout.js';
 import { WAIT_ROLES } from './phases.js';
+import { type Amounts, meanAmounts, total } from './step-records.js';
 
 /** No batch takes the device this many times the usual: the phase was open during something else. */
 const FAR = 3;

@@ -6,7 +6,6 @@ import type { PhaseKnowledge } from '../facts/rank-facts.js';
 import type { RankTimeline } from '../facts/rank-timeline.js';
 import { type TimeByClass, totals } from '../facts/time-class.js';
 import type { EventLog, EventLogRun } from '../model/event-log.js';
-import { type Amounts, meanAmounts, total } from './amounts.js';
 import { computeSource, computingOf, divideByAmounts, findOutliers, moveOutliers } from './divide.js';
 import { divideBySpans } from './divide-spans.js';
 import { iterationOf } from './iteration.js';
@@ -18,7 +17,16 @@ import { areRegular, atPace, biasOf, ENOUGH_IN_GAPS, usualPeriod } from './pace.
 import type { PhaseClock } from './phases.js';
 import { sampledInput, withInput } from './sampled-input.js';
 import { type EventStepSource, findPeriods, onWallClock, type StepPeriods } from './step-periods.js';
-import { type Part, type RankRecords, type RecordedStep, recordsByRank, sumOf } from './step-records.js';
+import {
+  type Amounts,
+  meanAmounts,
+  type Part,
+  type RankRecords,
+  type RecordedStep,
+  recordsByRank,
+  sumOf,
+  total,
+} from './step-records.js';
 
 /** What an event log says about one rank of one run, over the steps that count. Plain data. */
 export interface EventFacts {

@@ -1,7 +1,6 @@
 import { mean } from '../base/statistics.js';
-import { type Amounts, meanAmounts, total } from './amounts.js';
 import { WAIT_ROLES } from './phases.js';
-import type { RankRecords, RecordedStep } from './step-records.js';
+import { type Amounts, meanAmounts, type RankRecords, type RecordedStep, total } from './step-records.js';
 
 /**
  * `whole`: training_step is the iteration and holds the waits (data_wait, host_to_device, training_metrics).

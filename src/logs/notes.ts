@@ -1,12 +1,11 @@
 import { type CheckResult, found } from '../base/check.js';
 import { formatMs, formatWholePercent, type Ns, ns, share } from '../base/units.js';
 import type { TimeByClass } from '../facts/time-class.js';
-import { type Amounts, total } from './amounts.js';
 import { computeSource, type Outliers } from './divide.js';
 import { areRegular, type PaceBias, SAME_PACE, usualPeriod } from './pace.js';
 import { WAIT_ROLES } from './phases.js';
 import type { StepPeriods } from './step-periods.js';
-import type { RankRecords } from './step-records.js';
+import { type Amounts, type RankRecords, total } from './step-records.js';
 
 /** True of all computing seen through phases without lags: a verdict of `gpu` from them alone is never certain. */
 export const LAUNCH_NOTE = 'phases do not separate computing from waiting for launches';

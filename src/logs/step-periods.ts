@@ -1,10 +1,16 @@
 import { median } from '../base/statistics.js';
 import { type Ns, ns } from '../base/units.js';
-import { type Amounts, amountsOf, total } from './amounts.js';
 import { findLayout, type Layout } from './layout.js';
 import type { GapPeriods } from './pace.js';
 import { type PhaseRole, WAIT_ROLES } from './phases.js';
-import type { Part, RankRecords, RecordedStep } from './step-records.js';
+import {
+  type Amounts,
+  amountsOf,
+  type Part,
+  type RankRecords,
+  type RecordedStep,
+  total,
+} from './step-records.js';
 
 export type EventStepSource = 'training_step' | 'start-times' | 'sum-of-phases';
 

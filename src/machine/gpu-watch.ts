@@ -2,14 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ROCM_NAMES, type RocmFigure } from '../model/telemetry.js';
-import type { RunCommand } from './command.js';
+import type { RunCommand } from './files.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Older drivers refuse some metrics of dmon; some GPUs refuse dmon. */
+/** Power, utilization, clocks, violations, memory, errors, PCIe. Older drivers refuse some of them; some GPUs refuse dmon. */
 const WAYS = [
   ['dmon', '-s', 'pucvmet', '-d', '1', '-o', 'DT'],
+  ['dmon', '-s', 'pucvm', '-d', '1', '-o', 'DT'],
   ['dmon', '-s', 'puc', '-d', '1', '-o', 'DT'],
   [
     '--query-gpu=timestamp,index,name,utilization.gpu,utilization.memory,clocks.current.sm,clocks.max.sm,power.draw,power.limit,temperature.gpu',
@@ -35,9 +35,7 @@ export interface GpuWatch {
 export async function watchGpus(run: RunCommand, env: Environment): Promise<GpuWatch> {
   if (isOnPath('nvidia-smi', env)) {
     const limits = await run('nvidia-smi', LIMITS, ASK_SECONDS);
-    const watch = new NvidiaWatch(limits?.code === 0 ? limits.stdout : '', env);
-    watch.start(WAYS);
-    return watch;
+    return new NvidiaWatch(limits?.code === 0 ? limits.stdout : '', env);
   }
   return isOnPath('rocm-smi', env) ? new RocmWatch(run) : NONE;
 }
@@ -48,48 +46,92 @@ const NONE: GpuWatch = {
   stop: async () => {},
 };
 
-const isOnPath = (name: string, env: Environment): boolean =>
+export const isOnPath = (name: string, env: Environment): boolean =>
   (env.PATH ?? '').split(delimiter).some((folder) => folder !== '' && existsSync(join(folder, name)));
 
-/** One nvidia-smi that prints every second. */
-class NvidiaWatch implements GpuWatch {
-  readonly #limits: string;
+/** What becomes of the output of nvidia-smi. */
+interface Listener {
+  /** More of a table. */
+  readonly table: (text: string) => void;
+  /** Anything else: an error message, e.g. that there is no driver. */
+  readonly complaint?: (text: string) => void;
+}
+
+/**
+ * One nvidia-smi that prints every second. Its output comes through a pipe and not by -f: if we are killed, writing the next
+ * line ends it too.
+ */
+export class NvidiaSmi {
   readonly #env: Environment;
-  #printed = '';
-  #complaint = '';
+  readonly #listener: Listener;
+  readonly #detached: boolean;
   #child: ChildProcess | null = null;
   #ended: Promise<void> = Promise.resolve();
   #isStopped = false;
 
-  constructor(limits: string, env: Environment) {
-    this.#limits = limits;
+  /** `detached`: in a process group of its own, so that Ctrl-C in the terminal does not end it before we do. */
+  constructor(env: Environment, listener: Listener, detached = false) {
     this.#env = env;
+    this.#listener = listener;
+    this.#detached = detached;
+    this.#start(WAYS);
   }
 
   /** Tries one way after the other until one prints a table. */
-  start([way, ...more]: readonly (readonly string[])[]): void {
+  #start([way, ...more]: readonly (readonly string[])[]): void {
     if (way === undefined || this.#isStopped) return;
     // What is still buffered when it is ended would be lost.
     const lineByLine = isOnPath('stdbuf', this.#env) ? ['stdbuf', '-oL'] : [];
     const [program, ...args] = [...lineByLine, 'nvidia-smi', ...way];
-    const child = spawn(program!, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...this.#env } });
-    this.#child = child;
-    let printed = '';
-    const hear = (text: Buffer) => {
-      printed += text.toString('latin1');
-      if (isTable(printed)) this.#printed = printed;
-      else this.#complaint = printed;
-    };
-    child.stdout.on('data', hear);
-    child.stderr.on('data', (text: Buffer) => {
-      this.#complaint = text.toString('latin1');
+    const child = spawn(program!, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...this.#env },
+      detached: this.#detached,
     });
+    this.#child = child;
+    const { table, complaint = () => {} } = this.#listener;
+    let before = '';
+    let isGood = false;
+    child.stdout.setEncoding('latin1').on('data', (text: string) => {
+      if (isGood) return table(text);
+      before += text;
+      isGood = isTable(before);
+      (isGood ? table : complaint)(before);
+    });
+    child.stderr.setEncoding('latin1').on('data', complaint);
     this.#ended = new Promise((resolve) => {
       child.once('error', () => resolve());
       child.once('close', () => {
-        if (!isTable(printed)) this.start(more);
+        if (!isGood) this.#start(more);
         resolve();
       });
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#child?.kill('SIGTERM');
+    const late = setTimeout(() => this.#child?.kill('SIGKILL'), GRACE_MS);
+    await this.#ended;
+    clearTimeout(late);
+  }
+}
+
+class NvidiaWatch implements GpuWatch {
+  readonly #limits: string;
+  readonly #smi: NvidiaSmi;
+  #printed = '';
+  #complaint = '';
+
+  constructor(limits: string, env: Environment) {
+    this.#limits = limits;
+    this.#smi = new NvidiaSmi(env, {
+      table: (text) => {
+        this.#printed += text;
+      },
+      complaint: (text) => {
+        this.#complaint = text;
+      },
     });
   }
 
@@ -106,21 +148,17 @@ class NvidiaWatch implements GpuWatch {
     return words === '' ? 'nvidia-smi printed nothing' : `nvidia-smi does not work: ${words}`;
   }
 
-  async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#child?.kill('SIGTERM');
-    const late = setTimeout(() => this.#child?.kill('SIGKILL'), GRACE_MS);
-    await this.#ended;
-    clearTimeout(late);
+  stop(): Promise<void> {
+    return this.#smi.stop();
   }
 }
 
-/** A header of dmon or of a query. Anything else is an error message, or not nvidia-smi at all. */
+/** It has a header of dmon or of a query. */
 const isTable = (text: string) => /^\s*#\s*(?:date|time|gpu)\b|^timestamp, index/im.test(text);
 
 /** rocm-smi has no way to print on: it is asked every second. */
 class RocmWatch implements GpuWatch {
-  #rows = '';
+  #objects = '';
   #complaint: string | null = null;
   #isStopped = false;
   readonly #asking: Promise<void>;
@@ -132,19 +170,20 @@ class RocmWatch implements GpuWatch {
   async #ask(run: RunCommand): Promise<void> {
     while (!this.#isStopped) {
       const said = await run('rocm-smi', ROCM_ARGUMENTS, ASK_SECONDS);
-      const rows = rocmAsQuery(said?.stdout ?? '');
-      if (rows === null) this.#complaint = 'rocm-smi --json printed nothing that can be read';
-      else this.#rows += rows;
+      // Warnings may come before the object.
+      const cards = /^\{"(?:card|system).*\}$/m.exec(said?.stdout ?? '')?.[0];
+      if (cards === undefined) this.#complaint = 'rocm-smi --json printed nothing that can be read';
+      else this.#objects += `${cards}\n`;
       for (let waited = 0; waited < 1000 && !this.#isStopped; waited += 50) await sleep(50);
     }
   }
 
   text(): string | null {
-    return this.#rows === '' ? null : ROCM_HEADER + this.#rows;
+    return this.#objects || null;
   }
 
   problem(): string | null {
-    return this.#rows === '' ? (this.#complaint ?? 'rocm-smi printed nothing') : null;
+    return this.#objects === '' ? (this.#complaint ?? 'rocm-smi printed nothing') : null;
   }
 
   async stop(): Promise<void> {
@@ -153,47 +192,4 @@ class RocmWatch implements GpuWatch {
   }
 }
 
-/** rocm-smi's JSON as the CSV that nvidia-smi's query prints, so that one reader reads both. Null: not such JSON. */
-export function rocmAsQuery(text: string): string | null {
-  const cards = cardsOf(text);
-  if (cards === null) return null;
-  return cards
-    .map(([index, card]) => `${index}, ${COLUMNS.map(({ of }) => figure(card, of)).join(', ')}\n`)
-    .join('');
-}
-
-const COLUMNS: readonly { readonly name: string; readonly of: RocmFigure }[] = [
-  { name: 'utilization.gpu [%]', of: 'utilization' },
-  { name: 'clocks.current.sm [MHz]', of: 'smClock' },
-  { name: 'power.draw [W]', of: 'power' },
-  { name: 'power.limit [W]', of: 'powerLimit' },
-  { name: 'temperature.gpu', of: 'temperature' },
-];
-
-export const ROCM_HEADER = `index, ${COLUMNS.map(({ name }) => name).join(', ')}\n`;
 const ROCM_ARGUMENTS = ['--showuse', '--showclocks', '--showpower', '--showmaxpower', '--showtemp', '--json'];
-
-/** `card0`, `card1`, … with their fields. */
-function cardsOf(text: string): [number, Readonly<Record<string, unknown>>][] | null {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    if (typeof parsed !== 'object' || parsed === null) return null;
-    const cards = Object.entries(parsed).flatMap(([name, card]: [string, unknown]) => {
-      const index = /^card(\d{1,3})$/.exec(name)?.[1];
-      const isCard = index !== undefined && typeof card === 'object' && card !== null;
-      return isCard
-        ? [[Number(index), card as Record<string, unknown>] as [number, Record<string, unknown>]]
-        : [];
-    });
-    return cards.length > 0 ? cards : null;
-  } catch {
-    return null;
-  }
-}
-
-/** `"(1500Mhz)"`, `"41.0"`, `300`. */
-function figure(card: Readonly<Record<string, unknown>>, of: RocmFigure): string {
-  const keys = Object.keys(card);
-  const key = ROCM_NAMES[of].flatMap((name) => keys.find((k) => name.test(k)) ?? [])[0];
-  return /\d+(?:\.\d+)?/.exec(String((key && card[key]) ?? ''))?.[0] ?? '[N/A]';
-}

@@ -3,8 +3,7 @@ import { availableParallelism } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { InputError } from '../base/input-error.js';
 import { readCpuLimit } from './cgroup.js';
-import { type RunCommand, runCommand } from './command.js';
-import { filesBelow, type MachineFiles } from './files.js';
+import { filesBelow, type MachineFiles, type RunCommand, runCommand } from './files.js';
 import { countCpus, zeroSeparated } from './proc-text.js';
 import { fileSystemSize, measureSmallReads, type SmallReads } from './small-reads.js';
 

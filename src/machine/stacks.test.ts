@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { inFolder } from '../../test/helpers/folder.js';
 import { fakeFiles } from '../../test/helpers/machine.js';
-import type { RunCommand } from './command.js';
-import { filesBelow } from './files.js';
+import { filesBelow, type RunCommand } from './files.js';
 import { findPySpy, parseDump, StackSampler } from './stacks.js';
 
 /** As py-spy 0.4 prints it, some fields left out. */

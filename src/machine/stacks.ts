@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
-import type { RunCommand } from './command.js';
-import type { MachineFiles } from './files.js';
+import type { MachineFiles, RunCommand } from './files.js';
 import { zeroSeparated } from './proc-text.js';
 
 /** Python stacks of one process at one moment. */

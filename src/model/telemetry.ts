@@ -39,21 +39,6 @@ export interface GpuTelemetry extends Readonly<Record<TelemetryField, Float32Arr
   readonly timeNs: Float64Array;
 }
 
-/**
- * What the versions of rocm-smi call a figure in `--json`. The first name that is there counts: of two temperatures, that of
- * the junction, the hottest place of the chip, because it is what throttles it.
- */
-export const ROCM_NAMES = {
-  utilization: [/^GPU use \(%\)$/],
-  memoryUtilization: [/^GPU memory use \(%\)$/i, /^GPU Memory Read\/Write Activity \(%\)$/],
-  smClock: [/^sclk clock speed:?$/],
-  memoryClock: [/^mclk clock speed:?$/],
-  power: [/^Average Graphics Package Power \(W\)$/, /^Current Socket Graphics Package Power \(W\)$/],
-  powerLimit: [/^Max Graphics Package Power \(W\)$/],
-  temperature: [/^Temperature \(Sensor junction\) \(C\)$/, /^Temperature \(Sensor edge\) \(C\)$/],
-} as const satisfies Record<string, readonly RegExp[]>;
-export type RocmFigure = keyof typeof ROCM_NAMES;
-
 /** Identifies a GPU of a machine. Null: unknown. Ids from different tools are normalized. */
 export interface GpuIdentity {
   /** As nvidia-smi numbers GPUs, or as a process does. They agree only where the process sees all GPUs. */

@@ -1,6 +1,5 @@
 import type { ReaderDescriptor } from './common/reader.js';
 import { dmonReader } from './dmon/descriptor.js';
-import { rocmSmiReader } from './dmon/rocm-smi.js';
 import { eventsReader } from './events/descriptor.js';
 import { executionTraceReader } from './execution-trace/descriptor.js';
 import { factsReader } from './facts/descriptor.js';
@@ -29,7 +28,6 @@ export const READERS: readonly ReaderDescriptor[] = [
   flightRecorderReader,
   executionTraceReader,
   pySpyReader,
-  rocmSmiReader,
   kinetoReader,
   dmonReader,
   torchTraceReader,

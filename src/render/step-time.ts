@@ -12,7 +12,6 @@ import {
 import { CLASS_NAMES, TIME_CLASSES, type TimeClass } from '../facts/time-class.js';
 import type { Report, ReportJob, ReportStep, TimeShares } from '../report/report.js';
 import type { Finding } from '../rules/kit/finding.js';
-import { rankCount } from './rank-count.js';
 
 export { CLASS_NAMES } from '../facts/time-class.js';
 
@@ -127,3 +126,7 @@ const twoDigits = (value: number) => (value >= 10 ? 0 : value >= 1 ? 1 : 2);
 const factor = (x: number) => x.toFixed(x >= 10 ? 0 : x >= 2 ? 1 : 2);
 
 const range = (low: string, high: string) => (low === high ? low : `${low}–${high}`);
+
+/** How many ranks were measured, listed or not. */
+export const rankCount = ({ ranks, many_ranks }: Pick<Report, 'ranks' | 'many_ranks'>): number =>
+  many_ranks?.ranks ?? ranks.length;

@@ -3,7 +3,7 @@ import { reportSchema } from '../../schemas/report-schema.js';
 import { sampleReport } from '../../test/helpers/sample-reports.js';
 import { formatRanks } from '../base/rank-ranges.js';
 import { ms, share } from '../base/units.js';
-import { rankCount } from '../render/rank-count.js';
+import { rankCount } from '../render/step-time.js';
 import { renderDiagnose } from '../render/terminal/diagnose.js';
 import { inBrief, MANY } from './many-ranks.js';
 import type { Report } from './report.js';

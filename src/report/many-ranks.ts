@@ -4,7 +4,7 @@ import { type Ms, ms, ns, toMs } from '../base/units.js';
 import type { RankView } from '../diagnosis/ranks/rank-view.js';
 import { betweenSteps, isMeasured } from '../facts/step-facts.js';
 import { sharesOfClasses, totals } from '../facts/time-class.js';
-import { oddRanks } from '../run/odd-ranks.js';
+import { oddRanks } from '../run/compare.js';
 import type { Report, ReportInput, ReportManyRanks, ReportRank, TimeShares } from './report.js';
 
 /** Up to here a report lists every rank, file and group. */

@@ -1,5 +1,6 @@
-import { mean } from '../base/statistics.js';
+import { largest, mean, median } from '../base/statistics.js';
 import { type Ns, ns, type Share } from '../base/units.js';
+import { type SharesByClass, TIME_CLASSES } from '../facts/time-class.js';
 import { areRegular } from '../logs/pace.js';
 import { type Bandwidth, findSlowLinks, measureBandwidth, type SlowGroup } from './collectives/bandwidth.js';
 import { alignClocks, type Clocks } from './collectives/clocks.js';
@@ -14,8 +15,13 @@ import type { CriticalPath } from './paths/critical-path.js';
 import { type CriticalTime, followRun, timeIfHidden, timeOfLastRanks } from './paths/follow-run.js';
 import type { PlayedRun } from './paths/what-if-ranks.js';
 import { hostsByClock } from './placement/place-ranks.js';
-import type { RankTable } from './table/build-table.js';
-import { buildTable, type ComparedRank, waitShareOf, waitsByStep } from './table/build-table.js';
+import {
+  buildTable,
+  type ComparedRank,
+  type RankTable,
+  waitShareOf,
+  waitsByStep,
+} from './table/build-table.js';
 
 export type { ComparedRank } from './table/build-table.js';
 
@@ -182,4 +188,30 @@ function atRunPace(late: LateRanks, table: RankTable, pace: number): LateRanks[]
   if (most < LEAST_COST * pace) return [];
   const pattern = late.pattern === 'persistent' ? 'periodic' : late.pattern;
   return [{ ...late, cost, mayCost: late.mayCost && most, pattern }];
+}
+
+interface RankTime {
+  readonly rank: number;
+  readonly time: SharesByClass;
+  /** In any unit. Null: not known. */
+  readonly step: number | null;
+}
+
+/** The `named` ranks, then those whose time divides least like that of the others; at most `limit` of them. */
+export function oddRanks(
+  ranks: readonly RankTime[],
+  named: readonly number[],
+  limit: number,
+): ReadonlySet<number> {
+  const usual = TIME_CLASSES.map((name) => median(ranks.map((r) => r.time[name])));
+  const usualStep = median(ranks.map((r) => r.step ?? Number.NaN));
+  const oddness = ({ time, step }: RankTime) =>
+    largest(TIME_CLASSES.map((name, c) => Math.abs(time[name] - usual[c]!))) +
+    Math.abs((step ?? usualStep) / usualStep - 1);
+  const byOddness = ranks
+    .map((r) => ({ rank: r.rank, oddness: oddness(r) }))
+    .sort((a, b) => b.oddness - a.oddness || a.rank - b.rank);
+  const odd = new Set<number>();
+  for (const rank of [...named, ...byOddness.map((r) => r.rank)]) if (odd.size < limit) odd.add(rank);
+  return odd;
 }

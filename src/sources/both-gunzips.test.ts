@@ -6,7 +6,7 @@ import { cases } from '../../test/helpers/cases.js';
 import { type Folder, temporaryFolder } from '../../test/helpers/members.js';
 import { Cursor } from './cursor.js';
 import { Faults } from './faults.js';
-import { openFile } from './file-source.js';
+import { openFile } from './open.js';
 import { gunzip } from './walk.js';
 
 let folder: Folder;

@@ -4,8 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Folder, temporaryFolder } from '../../test/helpers/members.js';
 import { InputError } from '../base/input-error.js';
-import { discoverFiles } from './discover.js';
-import { naturalOrder } from './natural-order.js';
+import { discoverFiles, naturalOrder } from './discover.js';
 
 let folder: Folder;
 let root: string;

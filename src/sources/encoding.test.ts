@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { bytes, tar, zip, zstdFrame } from '../../test/helpers/archives.js';
-import { encodingOf, HEAD_BYTES } from './encoding.js';
+import { encodingOf, HEAD_BYTES } from './layer.js';
 
 const entry = { name: 'inner/a.json', data: bytes('{}') };
 const skippable = Buffer.from([0x5a, 0x2a, 0x4d, 0x18, 0, 0, 0, 0]);

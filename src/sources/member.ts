@@ -1,7 +1,6 @@
-import type { Encoding } from './encoding.js';
 import type { Extent } from './extent.js';
 import type { Faults } from './faults.js';
-import type { ByteStream, Layer, StreamStats } from './layer.js';
+import type { ByteStream, Encoding, Layer, StreamStats } from './layer.js';
 
 /** One file to read: a plain file, or one inside an archive. */
 export interface Member {

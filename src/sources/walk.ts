@@ -8,11 +8,10 @@ import {
   ZLIB_OPTIONS,
 } from './careful-decode.js';
 import { Cursor } from './cursor.js';
-import { type Encoding, encodingOf, HEAD_BYTES, isGzip } from './encoding.js';
 import { CHUNK_BYTES, readPieces, sliceExtent } from './extent.js';
 import { fastGunzip } from './fast-gunzip.js';
 import type { Faults } from './faults.js';
-import type { Layer, Lending } from './layer.js';
+import { type Encoding, encodingOf, HEAD_BYTES, isGzip, type Layer, type Lending } from './layer.js';
 import { deliver, type Origin, type Walk } from './member.js';
 import { type TarMember, tarMembers } from './tar.js';
 

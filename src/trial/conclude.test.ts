@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { TRIALS } from '../remedies/remedies.js';
 import { concludeTrials, pasteLines } from './conclude.js';
 import { planFixes } from './plan.js';
+import { NOTHING_WRITTEN } from './protect/written.js';
 import type { RankResult } from './rank-result.js';
 import type { TurnEnd } from './run-turn.js';
 import { Session, type SessionOptions } from './session.js';
@@ -24,9 +25,8 @@ function result(stepMs: number, given: Partial<RankResult>): RankResult {
     torch: '2.11',
     applied: {},
     refused: {},
-    redirected: [],
-    kept: [],
-    escaped: [],
+    reached: [],
+    denied: [],
     seededByJob: true,
     graphBreaks: {},
     ...given,
@@ -38,6 +38,7 @@ const measured = (stepMs: number, given: Partial<RankResult> = {}): TurnEnd => (
   ranks: [result(stepMs, given)],
   reason: null,
   seconds: 1,
+  wrote: NOTHING_WRITTEN,
 });
 
 /** A job on a machine that gets 1% slower with every turn. `gains` by fix; together they multiply. */
@@ -79,7 +80,13 @@ async function session(
   return { taken, report, byFix: new Map(report.trials.map((trial) => [trial.fix, trial])) };
 }
 
-const crashed: TurnEnd = { kind: 'crashed', ranks: [], reason: 'RuntimeError: no', seconds: 1 };
+const crashed: TurnEnd = {
+  kind: 'crashed',
+  ranks: [],
+  reason: 'RuntimeError: no',
+  seconds: 1,
+  wrote: NOTHING_WRITTEN,
+};
 
 describe('turns', () => {
   it('alternate with the job as it is, so a drift cancels', async () => {
@@ -105,7 +112,13 @@ describe('turns', () => {
   });
 
   it('go on after a turn that hung', async () => {
-    const hung: TurnEnd = { kind: 'timed-out', ranks: [], reason: 'took longer than 9 s', seconds: 9 };
+    const hung: TurnEnd = {
+      kind: 'timed-out',
+      ranks: [],
+      reason: 'took longer than 9 s',
+      seconds: 9,
+      wrote: NOTHING_WRITTEN,
+    };
     const { byFix, report } = await session({ tf32: hung }, ['tf32']);
     expect(byFix.get('tf32')).toMatchObject({ outcome: 'timed-out', reason: 'took longer than 9 s' });
     expect(report.complete).toBe(true);

@@ -1,4 +1,5 @@
 import { largest, mean, median } from '../base/statistics.js';
+import { bytes, formatBytes, formatCount } from '../base/units.js';
 import type { StepComparison } from '../compare/step-times/step-comparison.js';
 import { pasteLines as linesOf, TRIALS } from '../remedies/remedies.js';
 import { compareLosses, type LossComparison, type Losses } from './losses.js';
@@ -169,10 +170,28 @@ function notesOf(asItIs: readonly RankResult[], session: Session): readonly stri
     );
   if (first && !first.seededByJob) notes.push('the job sets no seed, so trials set seed 0');
   if (first?.why === 'end') notes.push(`the job ended by itself after ${first.losses.length} steps`);
-  for (const path of first?.kept ?? []) notes.push(`the job would have deleted ${path}; it was kept`);
-  for (const what of first?.escaped ?? []) notes.push(`not redirected: the job ${what}`);
+  for (const note of writtenNotes(session.endsOf(null))) notes.push(note);
+  const reached = [...new Set(asItIs.flatMap((result) => result.reached))];
+  if (reached.length > 0) notes.push(`the job contacted ${someOf(reached)}`);
+  const denied = [...new Set(asItIs.flatMap((result) => result.denied))];
+  if (denied.length > 0) notes.push(`the job was not allowed to write ${someOf(denied)}`);
   return notes;
 }
+
+/** Of one turn: they all write the same. */
+function writtenNotes(ends: readonly TurnEnd[]): readonly string[] {
+  const wrote = ends.find((end) => end.wrote.files + end.wrote.deleted > 0)?.wrote;
+  const readOnly = ends[0]?.wrote.readOnly ?? [];
+  const notes = readOnly.length === 0 ? [] : [`the job could only read in ${someOf(readOnly)}`];
+  if (!wrote) return notes;
+  const deleted = wrote.deleted === 0 ? '' : ` and deleted ${wrote.deleted}`;
+  const what = `${formatCount(wrote.files, 'file')} (${formatBytes(bytes(wrote.bytes))})${deleted}`;
+  return [...notes, `each turn wrote ${what}, which did not change your files: ${someOf(wrote.paths)}`];
+}
+
+const SHOWN = 5;
+const someOf = (all: readonly string[]) =>
+  all.length <= SHOWN ? all.join(', ') : `${all.slice(0, SHOWN).join(', ')}, …`;
 
 /** The lines that make these fixes permanent, in the words of the framework whose loop made the steps. */
 export function pasteLines(

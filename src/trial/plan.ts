@@ -4,31 +4,34 @@ import { isOneEditAway } from '../base/one-edit.js';
 import { printable } from '../base/printable.js';
 import type { SpeedupInterval } from '../compare/step-times/step-comparison.js';
 import { TRIALS, type Triable } from '../remedies/remedies.js';
+import type { Protection } from './protect/protection.js';
 
 /** What a trial does to keep the job's files as they are. */
-export const PRECAUTIONS: readonly string[] = [
-  'files that the job writes or saves go to a scratch folder, which is removed; nothing of yours is overwritten or deleted',
-  'trackers are off (wandb, Comet, Neptune, ClearML, SwanLab) or write to the scratch folder (MLflow, TensorBoard)',
+const FILES: Readonly<Record<Protection['how'], string>> = {
+  overlay:
+    'the job reads your files, but all that it writes or deletes stays in a scratch folder, which is removed: nothing of yours changes',
+  landlock:
+    'this machine allows no mount namespace, so the kernel denies the job all writes outside of temporary folders (Landlock): nothing of yours changes, but a job that cannot save may fail',
+  none: 'FILES ARE NOT PROTECTED (--unprotected): the job overwrites and deletes as it always does, once in every turn',
+};
+
+export const precautions = ({ how, network }: Protection): readonly string[] => [
+  FILES[how],
+  network
+    ? 'trackers are offline (wandb, Comet, Neptune, ClearML, SwanLab, MLflow); other requests go out (--no-network stops them)'
+    : 'the job reaches this machine only, and trackers are offline',
   'seeds are the same in every turn: the job’s own, or 0 where it sets none',
   'a turn ends after its last measured step: code that follows the training loop does not run',
 ];
 
-export const NOT_REDIRECTED =
-  'not redirected: files that compiled libraries write themselves (HDF5, Parquet, databases), programs that the job ' +
-  'starts, uploads and other network requests';
-
-/** Calls in a script that reach past the scratch folder. */
+/** Calls in a script that reach other machines. */
 const REACHES: readonly (readonly [RegExp, string])[] = [
-  [/\bh5py\.File\(|\bzarr\.(?:open|save)/, 'writes HDF5 or Zarr'],
-  [/\.to_parquet\(|\bwrite_table\(|\.to_hdf\(/, 'writes a table'],
-  [/\bsqlite3\.connect\(|\bcreate_engine\(|\.to_sql\(/, 'uses a database'],
-  [/\bsubprocess\.\w+\(|\bos\.(?:system|popen|exec\w+)\(/, 'starts a program'],
   [/\bpush_to_hub\b(?!\s*=\s*False)|\bupload_(?:file|folder)\(|\bboto3\b|\bstorage\.Client\(/, 'uploads'],
   [/\brequests\.(?:post|put|patch|delete)\(|\burlopen\(/, 'makes network requests'],
 ];
 const MAX_FOUND = 8;
 
-/** Lines of the script, if it is among the words of the command, that a trial cannot keep from acting. */
+/** Lines of the script, if it is among the words of the command, that act on other machines. */
 export async function reachesOf(command: readonly string[]): Promise<readonly string[]> {
   const script = command.find((word) => word.endsWith('.py'));
   const text = script ? await readFile(script, 'utf8').catch(() => '') : '';

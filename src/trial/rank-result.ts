@@ -22,9 +22,10 @@ export interface RankResult {
   readonly applied: Readonly<Record<string, readonly string[]>>;
   /** By fix: why it has changed nothing. */
   readonly refused: Readonly<Record<string, string>>;
-  readonly redirected: readonly string[];
-  readonly kept: readonly string[];
-  readonly escaped: readonly string[];
+  /** Hosts that the job looked up or connected to, beyond this machine. */
+  readonly reached: readonly string[];
+  /** Writes that Landlock denied. */
+  readonly denied: readonly string[];
   readonly seededByJob: boolean;
   readonly graphBreaks: Readonly<Record<string, number>>;
 }
@@ -56,9 +57,8 @@ function resultOf(given: Record<string, unknown>): RankResult {
     torch: String(given.torch ?? ''),
     applied: Object.fromEntries(entries(given.applied).map(([fix, what]) => [fix, list(what).map(String)])),
     refused: Object.fromEntries(entries(given.refused).map(([fix, why]) => [fix, String(why)])),
-    redirected: Object.keys(given.redirected ?? {}),
-    kept: Object.keys(given.kept ?? {}),
-    escaped: Object.keys(given.escaped ?? {}),
+    reached: Object.keys(given.reached ?? {}),
+    denied: Object.keys(given.denied ?? {}),
     seededByJob: given.seeded_by_job === true,
     graphBreaks: Object.fromEntries(entries(given.graph_breaks).map(([why, n]) => [why, Number(n) || 0])),
   };

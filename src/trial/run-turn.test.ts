@@ -1,14 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { inFolder } from '../../test/helpers/folder.js';
+import { unprotected } from './protect/protection.js';
 import { failureIn, runTurn, type TurnSettings } from './run-turn.js';
 
 const settings = (folder: string, script: string, given: Partial<TurnSettings> = {}): TurnSettings => ({
   command: ['sh', '-c', script],
   env: process.env,
+  protection: unprotected(folder),
   folder: join(folder, 'turn'),
   fixes: [],
   steps: 5,
@@ -75,17 +76,6 @@ describe('one turn', () => {
       const end = await runTurn(settings(folder, script, { limit: 1 }));
       expect(end).toMatchObject({ kind: 'timed-out', reason: 'took longer than 1 s' });
       expect(sleeping(seconds)).toBe('0');
-    }));
-
-  it('is ended when a process trains without us, as it would save for real', () =>
-    inFolder(async (folder) => {
-      // A library of torch's name is all that is looked at.
-      const library = join(folder, 'torch/lib/libtorch_cpu.so');
-      await mkdir(join(folder, 'torch/lib'), { recursive: true });
-      await copyFile('/bin/sleep', library);
-      const end = await runTurn(settings(folder, `env -i ${library} 60`, { limit: 30 }));
-      expect(end.kind).toBe('crashed');
-      expect(end.reason).toContain('does not inherit the environment');
     }));
 
   it('ends when the user does not want to wait any longer', () =>

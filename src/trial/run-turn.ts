@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
-import { mkdir, open, readdir, rm, rmdir, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { notStarted } from '../launch/child.js';
-import { type Environment, jobEnvironment, pythonPart } from '../launch/environment.js';
-import { readSmallFile } from '../launch/small-file.js';
-import { findUnmeasured } from '../launch/unmeasured.js';
+import { type Environment, jobEnvironment } from '../launch/environment.js';
 import { endProcesses } from './end-processes.js';
+import { type Protection, protectedCommand } from './protect/protection.js';
+import { removeTree, type Written, writtenTo } from './protect/written.js';
 import { type RankResult, RESULT_NAME, readResults } from './rank-result.js';
 
 /** Launchers prefix the lines of ranks. */
@@ -30,6 +30,7 @@ export function failureIn(text: string): string | null {
 export interface TurnSettings {
   readonly command: readonly string[];
   readonly env: Environment;
+  readonly protection: Protection;
   /** For this turn alone. Removed afterwards. */
   readonly folder: string;
   /** Ids of fixes. None: the job as it is. */
@@ -53,22 +54,24 @@ export interface TurnEnd {
   /** Why there is no measurement. */
   readonly reason: string | null;
   readonly seconds: number;
+  readonly wrote: Written;
 }
 
 /** Once the ranks have written their results, a launcher that goes on is ended after this time. */
 const LINGER_MS = 20_000;
 const POLL_MS = 100;
-const POLLS_A_CHECK = 5;
 /** Fewer steps than these are no measurement. */
 const LEAST_STEPS = 3;
 
 /** One run of the command: as it is, or with fixes applied from outside. Its processes have ended when this returns. */
 export async function runTurn(settings: TurnSettings): Promise<TurnEnd> {
-  const { folder, command } = settings;
-  const [results, scratch] = [join(folder, 'results'), join(folder, 'scratch')];
-  for (const path of [results, scratch]) await mkdir(path, { recursive: true });
+  const { folder, record } = settings;
+  const [results, layers] = [join(folder, 'results'), join(folder, 'layers')];
+  await mkdir(results, { recursive: true });
   const spec = join(folder, 'trial.json');
-  await writeFile(spec, JSON.stringify(specOf(settings, results, scratch)));
+  const writable = [folder, ...(record ? [record.out] : [])];
+  await writeFile(spec, JSON.stringify(specOf(settings, results, writable)));
+  const command = protectedCommand(settings.protection, settings.command, { layers, writable });
   const log = await open(join(folder, 'log'), 'w');
   const started = performance.now();
   try {
@@ -84,25 +87,30 @@ export async function runTurn(settings: TurnSettings): Promise<TurnEnd> {
       );
       child.once('exit', (code) => resolve({ code, failure: null }));
     });
-    const { code, failure, cut } = await watch(ended, results, settings, child.pid);
+    const { code, failure, cut } = await watch(ended, results, settings);
     if (child.pid !== undefined) await endProcesses(child.pid, `WHYSLOW_TRIAL=${spec}`, cut !== null);
     const seconds = (performance.now() - started) / 1000;
     const ranks = await readResults(results);
     const text = (await readTail(join(folder, 'log'))) ?? '';
-    await removeFolders(join(results, 'folders'));
+    const wrote = await writtenTo(layers);
     const judged = judge(ranks, { code, cut, failure, text, limit: settings.limit });
     if (judged.kind !== 'measured') await writeFile(settings.keepLog, text).catch(() => {});
-    return { ...judged, ranks, seconds };
+    return { ...judged, ranks, seconds, wrote };
   } finally {
     await log.close();
-    await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
+    await removeTree(folder);
   }
 }
 
-function specOf({ fixes, steps, warmup, seconds, record }: TurnSettings, results: string, scratch: string) {
+function specOf(settings: TurnSettings, results: string, writable: readonly string[]) {
+  const { fixes, steps, warmup, seconds, record, protection } = settings;
   const named = fixes.map((name) => ({ name }));
-  return { results, scratch, fixes: named, steps, warmup, seconds, capture: record !== null };
+  const denies = protection.how === 'landlock' ? { writable: [...writable, ...SYSTEM] } : {};
+  return { results, fixes: named, steps, warmup, seconds, capture: record !== null, ...denies };
 }
+
+/** Devices, shared memory and the kernel's own. */
+const SYSTEM = ['/dev', '/proc'];
 
 function environmentOf(settings: TurnSettings, spec: string): Record<string, string | undefined> {
   const { command, env, record, folder } = settings;
@@ -120,13 +128,12 @@ interface ChildEnd {
   readonly failure: string | null;
 }
 /** Why we ended it. Null: it has ended by itself. */
-type Cut = 'limit' | 'abort' | 'done' | 'unsafe' | null;
+type Cut = 'limit' | 'abort' | 'done' | null;
 
 async function watch(
   ended: Promise<ChildEnd>,
   results: string,
   { limit, abort }: TurnSettings,
-  pid: number | undefined,
 ): Promise<ChildEnd & { readonly cut: Cut }> {
   let over = false;
   const waiting = ended.then((end) => {
@@ -135,7 +142,6 @@ async function watch(
   });
   const deadline = Date.now() + limit * 1000;
   let complete = Number.POSITIVE_INFINITY;
-  let polls = 0;
   while (!over) {
     await Promise.race([waiting, sleep(POLL_MS)]);
     const none = { code: null, failure: null };
@@ -144,16 +150,8 @@ async function watch(
     if (Date.now() > deadline) return { ...none, cut: 'limit' };
     if (complete === Number.POSITIVE_INFINITY && (await hasAnyResult(results))) complete = Date.now();
     if (Date.now() - complete > LINGER_MS) return { ...none, cut: 'done' };
-    const unsafe = pid === undefined || ++polls % POLLS_A_CHECK > 0 ? null : await unguarded(pid);
-    if (unsafe) return { code: null, failure: unsafe, cut: 'unsafe' };
   }
   return waiting;
-}
-
-/** A process that trains without us would save and delete for real. */
-async function unguarded(pid: number): Promise<string | null> {
-  const found = await findUnmeasured(pid, pythonPart().startUp, true);
-  return found ? `ended, because its files could not be kept safe: ${found}` : null;
 }
 
 const hasAnyResult = async (results: string) =>
@@ -180,13 +178,6 @@ function judge(
     ? `the job ended after ${first.losses.length} steps, within the warm-up`
     : 'no training step was seen in any process of the command';
   return { kind: 'no-steps', reason };
-}
-
-/** Folders that the job has made and left empty, the innermost first. */
-async function removeFolders(journal: string): Promise<void> {
-  const made = ((await readSmallFile(journal)) ?? '').split('\0').filter(Boolean);
-  for (const path of [...new Set(made)].sort((a, b) => b.length - a.length))
-    await rmdir(path).catch(() => {});
 }
 
 const TAIL_BYTES = 64 * 1024;

@@ -1,8 +1,7 @@
 import { namedRanks } from '../../src/base/rank-ranges.js';
 import { formatTime, ms } from '../../src/base/units.js';
 import type { PageData } from '../../src/page/page-data.js';
-import { rankCount } from '../../src/render/rank-count.js';
-import { gain } from '../../src/render/step-time.js';
+import { gain, rankCount } from '../../src/render/step-time.js';
 import type { Evidence, Finding } from '../../src/rules/kit/finding.js';
 import { CopyButton } from './copy-button.js';
 import { GainBar } from './gain-bar.js';

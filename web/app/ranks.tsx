@@ -1,7 +1,6 @@
 import { formatTime, formatWholePercent } from '../../src/base/units.js';
 import type { PageData } from '../../src/page/page-data.js';
-import { rankCount } from '../../src/render/rank-count.js';
-import { CLASS_NAMES } from '../../src/render/step-time.js';
+import { CLASS_NAMES, rankCount } from '../../src/render/step-time.js';
 import { HeatMap } from './heat-map.js';
 import type { Navigator } from './navigator.js';
 import { StepsChart } from './steps-chart.js';

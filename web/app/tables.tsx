@@ -8,7 +8,7 @@ import {
   share,
 } from '../../src/base/units.js';
 import type { CollectiveRow, KernelRow, OperatorRow, PageData } from '../../src/page/page-data.js';
-import { rankCount } from '../../src/render/rank-count.js';
+import { rankCount } from '../../src/render/step-time.js';
 import { type Column, DataTable } from './data-table.js';
 import type { Navigator } from './navigator.js';
 import {

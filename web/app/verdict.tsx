@@ -1,8 +1,14 @@
 import { formatCount, formatTime, ms, share } from '../../src/base/units.js';
 import { TIME_CLASSES } from '../../src/facts/time-class.js';
 import type { PageData } from '../../src/page/page-data.js';
-import { rankCount } from '../../src/render/rank-count.js';
-import { CLASS_NAMES, gain, type StepPart, stepParts, stepSource } from '../../src/render/step-time.js';
+import {
+  CLASS_NAMES,
+  gain,
+  rankCount,
+  type StepPart,
+  stepParts,
+  stepSource,
+} from '../../src/render/step-time.js';
 import { Prose } from './prose.js';
 import { showSection } from './show-section.js';
 import { type Part, StepBar, StepLegend } from './step-bar.js';

@@ -39,12 +39,7 @@ def is_first_rank() -> bool:
 def write(path: Path, text: str) -> None:
     """Whole or not at all."""
     partial = path.with_name(f".{path.name}.{os.getpid()}")
-    # Not `open`: that is redirected.
-    file = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-    try:
-        os.write(file, text.encode())
-    finally:
-        os.close(file)
+    partial.write_text(text)
     os.rename(partial, path)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,6 @@ VARIABLE = "WHYSLOW_TRIAL"
 class TrialSpec:
     results: Path
     """Folder for the results of the ranks. Nothing else uses it."""
-    scratch: Path
-    """Folder for whatever the job saves."""
     fixes: tuple[dict[str, Any], ...] = ()
     """Fixes to apply: `name`, and settings where a fix has some."""
     warmup: int = 10
@@ -27,14 +25,14 @@ class TrialSpec:
     seed: int = 0
     capture: bool = False
     """Also record, as `whyslow run` does."""
-    protected: tuple[Path, ...] = field(default_factory=tuple)
-    """Folders whose files the job may not change, although they are among temporary files."""
+    writable: tuple[str, ...] | None = None
+    """Writes anywhere else are denied. None: nothing is denied."""
 
 
 def read_spec() -> TrialSpec:
     given: dict[str, Any] = json.loads(Path(os.environ[VARIABLE]).read_text())
-    for name in ("results", "scratch"):
-        given[name] = Path(given[name])
+    given["results"] = Path(given["results"])
     given["fixes"] = tuple(given.get("fixes", ()))
-    given["protected"] = tuple(Path(path) for path in given.get("protected", ()))
+    if given.get("writable") is not None:
+        given["writable"] = tuple(os.path.realpath(path) for path in given["writable"])
     return TrialSpec(**given)

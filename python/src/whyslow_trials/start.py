@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from . import trackers
+from . import large_maps, reach, trackers
 from .fixes import chosen
 from .fixes.base import Fix
-from .sandbox import Sandbox
 from .spec import read_spec
 from .trial import Trial
 
@@ -13,17 +12,15 @@ from .trial import Trial
 class _Process:
     trial: Trial | None = None
     fixes: tuple[Fix, ...] = ()
-    sandbox: Sandbox | None = None
 
 
 def before_torch() -> None:
-    """Settings that libraries read when they are loaded, and the files of the job."""
+    """Settings that libraries read when they are loaded."""
     if _Process.trial is not None:
         return
     trial = _Process.trial = Trial(read_spec())
     trackers.switch_off(trial)
-    sandbox = _Process.sandbox = Sandbox(trial)
-    sandbox.install()
+    reach.watch(trial)
     _Process.fixes = chosen(trial.spec)
     for fix in _Process.fixes:
         fix.before_torch(trial)
@@ -31,16 +28,16 @@ def before_torch() -> None:
 
 def after_torch() -> None:
     before_torch()
-    trial, sandbox = _Process.trial, _Process.sandbox
-    assert trial is not None and sandbox is not None
-    from . import saves, seeds
+    trial = _Process.trial
+    assert trial is not None
+    from . import seeds
     from .fixes.loaders import watch_queues
     from .modules import OutermostModules
     from .steps import StepMeter
 
     seeds.install(trial)
-    saves.install(sandbox)
-    trackers.redirect(sandbox)
+    trackers.install()
+    large_maps.install()
     watch_queues(trial)
     meter = StepMeter(trial)
     # The last wrapper runs first: the fixes then act in their order.

@@ -1,17 +1,17 @@
-"""Trackers of experiments: off where they have a switch, else into the scratch folder."""
+"""Trackers of experiments are offline: they may write files, which land where those of the job do, and send nothing."""
 
 from __future__ import annotations
 
+import functools
 import os
 from types import ModuleType
+from typing import Any
 
 from .redirect import map_argument
-from .sandbox import Sandbox
 from .trial import Trial
 
-# wandb, Comet, Neptune, ClearML, Aim, and the telemetry of libraries.
+# wandb, Comet, Neptune, ClearML, SwanLab, and the telemetry of libraries.
 SWITCHES = {
-    "WANDB_MODE": "disabled",
     "WANDB_SILENT": "true",
     "COMET_START_ONLINE": "0",
     "COMET_MODE": "disabled",
@@ -24,29 +24,38 @@ SWITCHES = {
 
 
 def switch_off(trial: Trial) -> None:
-    os.environ.update(SWITCHES)
-    folder = trial.spec.scratch / "mlruns"
+    os.environ.update(SWITCHES, WANDB_MODE=_offline(os.environ.get("WANDB_MODE")))
+    folder = trial.spec.results.parent / "mlruns"
     os.environ["MLFLOW_TRACKING_URI"] = folder.as_uri()
     os.environ["MLFLOW_REGISTRY_URI"] = folder.as_uri()
 
 
-def redirect(sandbox: Sandbox) -> None:
+def _offline(mode: Any) -> str:
+    """Not disabled where the job logs: that would change how long its steps take."""
+    return "disabled" if mode == "disabled" else "offline"
+
+
+def install() -> None:
     from whyslow_capture.job.imports import after_import
 
-    def writers(module: ModuleType) -> None:
-        for name in ("SummaryWriter", "FileWriter"):
-            owner = getattr(module, name, None)
-            if owner is not None:
-                map_argument(owner, "__init__", "log_dir", lambda path: sandbox.folder(path or "runs", "tensorboard"))
+    def wandb(module: ModuleType) -> None:
+        # The script may have set a mode of its own, which an argument overrules.
+        map_argument(module, "init", "mode", lambda mode: _offline(mode or os.environ.get("WANDB_MODE")))
 
     def mlflow(module: ModuleType) -> None:
         uri = os.environ["MLFLOW_TRACKING_URI"]
         map_argument(module, "set_tracking_uri", "uri", lambda _: uri)
 
-    after_import(
-        {
-            "torch.utils.tensorboard.writer": writers,
-            "tensorboardX.writer": writers,
-            "mlflow": mlflow,
-        }
-    )
+    after_import({"wandb": wandb, "mlflow": mlflow, "transformers.training_args": _no_upload})
+
+
+def _no_upload(module: ModuleType) -> None:
+    owner = module.TrainingArguments
+    original = owner.__post_init__
+
+    @functools.wraps(original)
+    def __post_init__(self: Any, *args: Any, **options: Any) -> None:
+        self.push_to_hub = False
+        original(self, *args, **options)
+
+    owner.__post_init__ = __post_init__

@@ -16,12 +16,10 @@ class Trial:
         self.spec = spec
         self.applied: dict[str, Counter[str]] = {}
         self.refused: dict[str, str] = {}
-        self.redirected: Counter[str] = Counter()
-        """Saves that went to the scratch folder."""
-        self.kept: Counter[str] = Counter()
-        """Files that the job wanted to delete."""
-        self.escaped: Counter[str] = Counter()
-        """What the job wrote or reached although it is a trial."""
+        self.reached: Counter[str] = Counter()
+        """Hosts that the job looked up or connected to."""
+        self.denied: Counter[str] = Counter()
+        """Paths that the job wanted to write, but may not."""
         self.seeded_by_job = False
         self.queue = 0
         """Batches that the workers of the largest DataLoader hold ready."""

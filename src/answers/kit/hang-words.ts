@@ -1,23 +1,95 @@
 import { namedRanks } from '../../base/rank-ranges.js';
-import type { StuckCollective } from '../../diagnosis/hang/stuck-collectives.js';
+import type { Culprit, Hang, WaitingRanks } from '../../diagnosis/hang/hang.js';
+import type { DumpedCall } from '../../model/flight-dump.js';
 
 const verb = (ranks: readonly unknown[], one: string, many: string) => (ranks.length === 1 ? one : many);
+const waitsOf = (ranks: readonly number[]) => `${namedRanks(ranks)} ${verb(ranks, 'waits', 'wait')}`;
 
-/** `all_reduce #4 of default_pg`. */
-export const collectiveName = ({ name, sequence, group }: StuckCollective): string =>
-  `${name.replace(/^\w+:/, '')} #${sequence} of ${group}`;
+const groupName = ({ description, group }: DumpedCall): string =>
+  description && description !== 'undefined' ? description : group ? `group ${group}` : 'the default group';
 
-/** Who is missing in a collective, in one clause without a full stop. */
-export function whoIsMissing(stuck: StuckCollective): string {
-  const { missing, unknown, different, waiting } = stuck;
-  const where = collectiveName(stuck);
-  if (different.length > 0)
-    return `ranks call different collectives at #${stuck.sequence} of ${stuck.group}: ${different.map((d) => `${namedRanks(d.ranks)} ${d.call}`).join('; ')}`;
-  const absent = missing.map((m) => m.rank);
-  const wait = `${namedRanks(waiting)} ${verb(waiting, 'waits', 'wait')}`;
-  if (absent.length > 0)
-    return `${namedRanks(absent)} ${verb(absent, 'has', 'have')} not entered ${where}, where ${wait}`;
-  if (unknown.length > 0)
-    return `${wait} in ${where}, and ${namedRanks(unknown)} left no dump: ${verb(unknown, 'its process', 'their processes')} may be gone`;
-  return `all of ${namedRanks(waiting)} have entered ${where}, and none has finished`;
+/** `all_reduce #4 of default_pg`, `recv in PIPELINE_MODEL_PARALLEL_GROUP`. */
+export const callName = (call: DumpedCall): string =>
+  call.peer === null
+    ? `${call.name} #${call.sequence} of ${groupName(call)}`
+    : `${call.name} in ${groupName(call)}`;
+
+/** Who holds up whom, in one clause without a full stop. */
+export function whoIsMissing(hang: Hang): string {
+  const { culprits, different, rings, inCall, waits } = hang;
+  if (different) return differentInWords(hang);
+  const ranks = culprits.map((c) => c.rank);
+  const direct = waits.filter((w) => w.on.some((rank) => ranks.includes(rank)));
+  const [most] = direct.toSorted(
+    (a, b) => reach(b, ranks) - reach(a, ranks) || b.ranks.length - a.ranks.length,
+  );
+  if (most) return `${missingInWords(culprits, most)}${othersInWords(hang, most)}`;
+  if (ranks.length > 0)
+    return `${namedRanks(ranks)} entered calls in another order than before, and all wait for each other`;
+  if (rings.length > 0)
+    return `${namedRanks(rings[0]!)} wait for each other in a ring: ${waits
+      .filter((w) => w.ranks.some((rank) => rings[0]!.includes(rank)))
+      .slice(0, 3)
+      .map((w) => `${namedRanks(w.ranks)} for ${namedRanks(w.on)} in ${callName(w.call)}`)
+      .join('; ')}`;
+  const [all] = inCall.toSorted((a, b) => b.ranks.length - a.ranks.length);
+  if (all) return `all of ${namedRanks(all.ranks)} have entered ${callName(all.call)}, and none has finished`;
+  return waits[0]
+    ? `${waitsOf(waits[0].ranks)} in ${callName(waits[0].call)}`
+    : 'ranks wait, and nobody is missing';
 }
+
+const reach = ({ on }: WaitingRanks, ranks: readonly number[]) => on.filter((r) => ranks.includes(r)).length;
+
+function missingInWords(culprits: readonly Culprit[], { ranks, on, call }: WaitingRanks): string {
+  const who = culprits.map((c) => c.rank);
+  const named = namedRanks(who);
+  const has = verb(who, 'has', 'have');
+  const wait = waitsOf(ranks);
+  const reasons = new Set(culprits.map((c) => c.reason));
+  if (reasons.size === 1 && reasons.has('no-dump'))
+    return `${wait} in ${callName(call)}, and ${namedRanks(on)} left no dump: ${verb(on, 'its process', 'their processes')} may be gone`;
+  if (reasons.size === 1 && reasons.has('behind'))
+    return `${named} ${verb(who, 'is', 'are')} not done with earlier calls of ${groupName(call)}, and ${wait} in ${callName(call)}`;
+  if (reasons.size === 1 && reasons.has('absent'))
+    return `${named} ${has} not entered ${callName(call)}, where ${wait}`;
+  return `${named} ${has} not arrived where others wait: ${wait} in ${callName(call)}`;
+}
+
+/** Ranks that wait further back. */
+function othersInWords({ waits }: Hang, most: WaitingRanks): string {
+  const others = new Set(waits.filter((w) => w !== most).flatMap((w) => w.ranks));
+  return others.size === 0 ? '' : `; ${namedRanks([...others])} ${verb([...others], 'waits', 'wait')} behind`;
+}
+
+function differentInWords({ different, culprits }: Hang): string {
+  const { calls, sequence, group } = different!;
+  const where = `#${sequence} of ${group}`;
+  const odd = culprits.map((c) => c.rank);
+  if (odd.length === 0 || calls.length > 2)
+    return `ranks call different collectives at ${where}: ${calls.map((d) => `${namedRanks(d.ranks)} ${d.call}`).join('; ')}`;
+  const own = calls.find((c) => c.ranks.some((r) => odd.includes(r)))!;
+  const other = calls.find((c) => c !== own)!;
+  return `${namedRanks(odd)} ${verb(odd, 'calls', 'call')} ${own.call} at ${where}, where ${namedRanks(other.ranks)} ${verb(other.ranks, 'calls', 'call')} ${other.call}`;
+}
+
+/** What one culprit does, as its own dump shows. */
+export function culpritInWords({ rank, reason, stands, last }: Culprit): string {
+  const at = (call: DumpedCall) => `${callName(call)}${call.calledFrom ? ` (${call.calledFrom})` : ''}`;
+  if (reason === 'no-dump') return `rank ${rank} left no dump`;
+  if (stands)
+    return reason === 'behind'
+      ? `rank ${rank} has stood in ${at(stands)} since before the others, and has entered later calls: its GPU stopped, or its dump is older`
+      : `rank ${rank} stands in ${at(stands)}`;
+  return last
+    ? `rank ${rank} waits for no other rank; its last call is ${at(last)}`
+    : `rank ${rank} waits for no other rank`;
+}
+
+/** A dump that is missing proves less than one that shows where its rank is. */
+export const certaintyOf = ({ culprits, different, rings }: Hang): number =>
+  culprits.some((c) => c.reason !== 'no-dump') || different
+    ? 0.9
+    : culprits.length > 0 || rings.length > 0
+      ? 0.7
+      : 0.5;

@@ -1,11 +1,11 @@
 import { namedRanks } from '../../base/rank-ranges.js';
 import { formatWholePercent } from '../../base/units.js';
+import type { Hang } from '../../diagnosis/hang/hang.js';
 import { isMostly, type ProcessStacks, splitRanks } from '../../diagnosis/hang/process-stacks.js';
-import type { StuckCollective } from '../../diagnosis/hang/stuck-collectives.js';
 import type { Observed } from '../../diagnosis/observe.js';
 import type { Bottleneck, Cause } from '../../facts/causes.js';
 import type { Claim, Words } from '../kit/claim.js';
-import { whoIsMissing } from '../kit/hang-words.js';
+import { certaintyOf, culpritInWords, whoIsMissing } from '../kit/hang-words.js';
 import { BOTTLENECK_OF, elsewhereInWords, processName, stateInWords } from '../kit/stack-words.js';
 import { labelOf, unknown, words } from '../kit/words.js';
 
@@ -13,15 +13,13 @@ import { labelOf, unknown, words } from '../kit/words.js';
 type Processes = Observed['job']['processes'];
 
 interface Seen {
-  readonly evidence: Pick<Observed['evidence'], 'stuck' | 'stacks'>;
+  readonly evidence: Pick<Observed['evidence'], 'hang' | 'stacks'>;
   readonly job: Pick<Observed['job'], 'processes'>;
 }
 
 /** The answer when only dumps exist and no step was measured. Null: there are none. */
-export function hangAnswer({ evidence: { stuck, stacks }, job: { processes } }: Seen): Claim | null {
-  return (
-    (stuck[0] && fromDumps(stuck[0], stacks, processes)) ?? (stacks.length > 0 ? fromStacks(stacks) : null)
-  );
+export function hangAnswer({ evidence: { hang, stacks }, job: { processes } }: Seen): Claim | null {
+  return (hang && fromDumps(hang, stacks, processes)) ?? (stacks.length > 0 ? fromStacks(stacks) : null);
 }
 
 const claim = (
@@ -33,16 +31,10 @@ const claim = (
 ): Claim => ({ bottleneck, cause, confidence, words: said, next });
 
 /** If a missing rank was dumped too, the wait is charged to what it does. */
-function fromDumps(
-  first: StuckCollective,
-  stacks: readonly ProcessStacks[],
-  processes: Processes,
-): Claim | null {
-  const absent = first.missing.map((m) => m.rank);
-  const certain = absent.length > 0 || first.different.length > 0;
-  if (!certain && first.unknown.length === 0) return null;
-  const look = absent.length > 0 ? absent : first.unknown;
-  const who = whoIsMissing(first);
+function fromDumps(hang: Hang, stacks: readonly ProcessStacks[], processes: Processes): Claim | null {
+  const look = hang.culprits.map((c) => c.rank);
+  if (look.length === 0 && !hang.different && hang.rings.length === 0) return null;
+  const who = whoIsMissing(hang);
   const seen = stacks.find((s) => s.rank !== null && look.includes(s.rank) && isMostly(s));
   const doing = seen?.states[0];
   if (seen && doing) {
@@ -51,9 +43,11 @@ function fromDumps(
   }
   const next =
     look.length > 0 ? [`dump the stack of ${namedRanks(look)}: ${dumpOf(processes.get(look[0]!))}`] : [];
-  return claim('comms', 'stuck-collective', certain ? 0.9 : 0.7, words(HANGS, who), ...next);
+  const details = hang.culprits.slice(0, MOST_TOLD).map(culpritInWords);
+  return claim('comms', 'stuck-collective', certaintyOf(hang), words(HANGS, who, ...details), ...next);
 }
 
+const MOST_TOLD = 4;
 const HANGS = 'The job hangs';
 
 const dumpOf = (process: ReturnType<Processes['get']>) =>

@@ -67,7 +67,7 @@ export function registerDiagnose(program: Command, context: CommandContext): voi
       // Slurm gave no allocation yet: the script that asks for one is printed.
       if (report === null) return;
       if (options.parts !== undefined) {
-        const { writeParts } = await import('../common/parts.js');
+        const { writeParts } = await import('../common/page-file.js');
         writeParts(options.parts, report);
       }
       if (options.json) context.stdout.writeJson(renderJson(report));

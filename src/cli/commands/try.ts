@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
@@ -12,7 +12,9 @@ import { toolInfo } from '../../library/vocabulary.js';
 import { TRIALS } from '../../remedies/remedies.js';
 import { renderJson } from '../../render/json.js';
 import { appendPairs, historyFile, pairsOf, readPairs, trackRecord } from '../../trial/history.js';
-import { type Foretold, NOT_REDIRECTED, type PlannedFix, PRECAUTIONS, reachesOf } from '../../trial/plan.js';
+import { type Foretold, type PlannedFix, precautions, reachesOf } from '../../trial/plan.js';
+import { findProtection, type Protection, unprotected } from '../../trial/protect/protection.js';
+import { removeTree } from '../../trial/protect/written.js';
 import type { TurnEnd, TurnSettings } from '../../trial/run-turn.js';
 import type { TryReport } from '../../trial/trials.js';
 import { duration, nameList, wholeNumber } from '../common/arguments.js';
@@ -30,6 +32,8 @@ interface TryFlags {
   readonly limit?: number;
   readonly out?: string;
   readonly scratch?: string;
+  readonly network: boolean;
+  readonly unprotected?: boolean;
   readonly list?: boolean;
   readonly dryRun?: boolean;
   readonly json?: boolean;
@@ -44,9 +48,10 @@ Examples:
 
 Runs the command for a few dozen steps at a time: once to find what is slow,
 then as it is and with one fix each, in turns, then all that helped together.
-Fixes are applied from outside; your code stays as it is. Saves of the job go
-to a scratch folder, trackers are off. Each turn starts the command anew, so
-set-up time counts against the budget.
+Fixes are applied from outside; your code stays as it is. The kernel keeps your
+files as they are: what the job writes stays in a scratch folder. Trackers are
+offline. Each turn starts the command anew, so set-up time counts against the
+budget.
 
 Exit codes: 0 done; 2 bad usage; 3 nothing could be measured; 130 interrupted.`;
 
@@ -75,6 +80,8 @@ export function registerTry(program: Command, context: CommandContext): void {
     )
     .option('--out <dir>', 'directory for try.json (default: whyslow-runs/<time>-try-<script>)')
     .option('--scratch <dir>', 'where the job’s saves go meanwhile (default: the temporary folder)')
+    .option('--no-network', 'let the job reach this machine only')
+    .option('--unprotected', 'let the job write and delete for real, where nothing can protect your files')
     .option('--list', 'show all fixes')
     .option('--dry-run', 'show what would be done')
     .option('--json', 'print the trials as JSON')
@@ -92,9 +99,10 @@ async function runTry(words: readonly string[], options: TryFlags, context: Comm
   const findings = options.from === undefined ? null : await findingsOf(options.from);
   // Names are checked before anything starts.
   const known = findings || options.only ? planFixes(findings ?? [], options) : null;
-  await announce(words, options, known, context);
+  const protection = await protect(words, options);
+  await announce(words, options, known, protection, context);
   if (options.dryRun) return;
-  await new Tries(words, options, context).run(findings);
+  await new Tries(words, options, protection, context).run(findings);
 }
 
 /** There a trial could neither measure the job nor keep its files safe. */
@@ -107,6 +115,25 @@ function refuseElsewhere(words: readonly string[]): void {
       `${program} runs the job where a trial cannot keep its files safe. Start whyslow try there instead`,
     );
 }
+
+async function protect(command: readonly string[], options: TryFlags): Promise<Protection> {
+  const { scratch, network } = options;
+  const bases = scratch === undefined ? [tmpdir(), ...OTHER_BASES] : [resolve(scratch)];
+  if (options.unprotected) {
+    if (!network) throw new InputError('--no-network needs protection: leave out --unprotected');
+    return unprotected(bases[0]!);
+  }
+  const found = await findProtection({ command, env: process.env, bases, network });
+  if ('how' in found) return found;
+  const wanted = network ? 'your files' : 'your files and the network';
+  throw new InputError(
+    `this machine lets whyslow protect ${wanted} neither with a mount namespace nor with Landlock (${found.join('; ')}). ` +
+      'Start whyslow try on another machine, or with --unprotected if the job may write and delete for real',
+  );
+}
+
+/** If the folder for temporary files cannot catch writes: it may be an overlay itself, as in a container. */
+const OTHER_BASES = ['/var/tmp', '/dev/shm'];
 
 async function list(context: CommandContext): Promise<void> {
   const { renderFixes } = await import('../../render/terminal/try.js');
@@ -123,6 +150,7 @@ async function announce(
   words: readonly string[],
   options: TryFlags,
   known: readonly PlannedFix[] | null,
+  protection: Protection,
   context: CommandContext,
 ): Promise<void> {
   const fixes = known
@@ -134,10 +162,10 @@ async function announce(
   const turns = `${options.steps} steps a turn after ${options.warmup} of warm-up, ${formatDuration(seconds(options.budget))} in all (--budget)`;
   const { renderPoints } = await import('../../render/terminal/try.js');
   const { color, columns } = context.stderr;
-  const points = [`fixes: ${fixes}`, turns, ...PRECAUTIONS, NOT_REDIRECTED];
+  const points = [`fixes: ${fixes}`, turns, ...precautions(protection)];
   say(context, `${options.dryRun ? 'would try' : 'trying'} fixes on: ${command}`, [
     ...renderPoints('  - ', points, { color, columns }),
-    ...renderPoints('      ', await reachesOf(words), { color, columns }),
+    ...renderPoints('      ', protection.network ? await reachesOf(words) : [], { color, columns }),
   ]);
 }
 
@@ -152,6 +180,7 @@ class Tries {
   constructor(
     readonly words: readonly string[],
     readonly options: TryFlags,
+    readonly protection: Protection,
     readonly context: CommandContext,
   ) {
     this.#status = new StatusLine(context.stderr);
@@ -162,7 +191,7 @@ class Tries {
     const id = newRunId();
     const asked = options.out ?? defaultOut(words, `${timeLabel(this.#started)}-try`);
     const { path: out, isNew } = await prepareOut(asked, id);
-    const base = resolve(options.scratch ?? tmpdir());
+    const { base } = this.protection;
     const scratch = await mkdtemp(join(base, 'whyslow-try-')).catch((error: unknown) => {
       throw new InputError(
         `cannot write to ${base}: ${describeSystemError(error)}; --scratch chooses another`,
@@ -178,7 +207,7 @@ class Tries {
     } finally {
       this.#status.end();
       process.off('SIGINT', stop).off('SIGTERM', stop).off('SIGHUP', stop);
-      await rm(scratch, { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
+      await removeTree(scratch);
       await releaseOut({ path: out, isNew });
     }
   }
@@ -235,6 +264,7 @@ class Tries {
     return {
       command: this.words,
       env: process.env,
+      protection: this.protection,
       steps,
       warmup,
       seconds: Math.max(LEAST_SECONDS, share / 2),

@@ -1,12 +1,14 @@
 import { accessSync, constants, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describeSystemError, InputError } from '../../base/input-error.js';
 import { packageRoot } from '../../base/package-root.js';
 import { pack } from '../../base/packed.js';
 import type { EmbeddedTimeline, PageData } from '../../library/page.js';
-import type { CompareReport } from '../../library/vocabulary.js';
+import type { CompareReport, Report } from '../../library/vocabulary.js';
+import { renderCard } from '../../render/card.js';
 import { type PageAssets, pageTitle, renderHtmlFile } from '../../render/html.js';
+import { renderJson } from '../../render/json.js';
 
 /** Before the work begins, not after: whether the file can be written. */
 export function checkWritable(file: string): void {
@@ -61,4 +63,14 @@ const zipped = (data: unknown) => gzipSync(pack(data)).toString('base64');
 function assetsOf(page: 'page' | 'compare'): PageAssets {
   const read = (name: string) => readFileSync(new URL(`dist/page/${name}`, packageRoot()), 'utf8');
   return { script: read(`${page}.js`), style: read(`${page}.css`) };
+}
+
+/** For python/src/whyslow/reports.py, so that one reading of the run gives text, data and card. The folder is its own. */
+export function writeParts(folder: string, report: Report): void {
+  try {
+    writeFileSync(join(folder, 'report.json'), renderJson(report));
+    writeFileSync(join(folder, 'card.html'), renderCard(report));
+  } catch (error) {
+    throw new InputError(`cannot write to ${folder}: ${describeSystemError(error)}`);
+  }
 }

@@ -41,7 +41,7 @@ const samples = (...stacks: StackProfile['threads'][number]['stacks']): RankProf
   },
 });
 function judge(...profiles: RankProfile[]) {
-  const seen = { evidence: { stuck: [], stacks: processStacks(profiles) }, job: { processes: new Map() } };
+  const seen = { evidence: { hang: null, stacks: processStacks(profiles) }, job: { processes: new Map() } };
   return hangAnswer(seen) && decide(seen, [hangAnswer]).verdict;
 }
 

@@ -4,10 +4,9 @@ import { groupChecks, type RankCollectives } from '../../facts/rank-collectives.
 import type { StepRange } from '../../facts/step-facts.js';
 import { logOf, traceFactsOf } from '../../ingest/input.js';
 import type { RankedInput } from '../../ingest/ranks.js';
-import { withoutDenseHead } from '../../logs/dense-head.js';
 import { analyzeEventLog, type EventFacts } from '../../logs/event-facts.js';
 import { inOneUnit } from '../../logs/iteration.js';
-import { keepSteps } from '../../logs/keep-steps.js';
+import { keepSteps, withoutDenseHead } from '../../logs/keep-steps.js';
 import { collectivesOfLog, MemberLists } from '../../logs/log-collectives.js';
 import { logFactsOf, unprofiledLog } from '../../logs/log-facts.js';
 import type { EventLogRun } from '../../model/event-log.js';

@@ -2,8 +2,7 @@ import type { SyntaxNode } from '@lezer/common';
 import { inOneLine, use } from '../../remedies/remedies.js';
 import type { Check, Fault } from '../kit/finding.js';
 import { around, type Call, functionAround, goesThrough, loopAround } from '../python/script.js';
-import type { Loader } from '../training/loaders.js';
-import type { Training } from '../training/training.js';
+import type { Loader, Training } from '../training/training.js';
 
 const DEVICE = /device|cuda|gpu|rank|\bdev\b/i;
 const BATCH_NAME = /^(?:batch\w*|data|inputs?|x|y|xb|yb|targets?|labels?|images?|imgs?|samples?|tokens|ids)$/;

@@ -5,8 +5,15 @@ import type { FactsPart, FactsRecord } from '../common/content.js';
 import { parseObject } from '../common/json-object.js';
 import type { ReaderDescriptor, ReadModel, StreamReader } from '../common/reader.js';
 import { headText } from '../common/text.js';
-import { fromDeltas, fromPlanes } from './columns.js';
-import { COLUMN_TYPES, FACTS_FORMAT, LINE_END, MAX_BYTES, MAX_COLUMN_BYTES } from './format.js';
+import {
+  COLUMN_TYPES,
+  FACTS_FORMAT,
+  fromDeltas,
+  fromPlanes,
+  LINE_END,
+  MAX_BYTES,
+  MAX_COLUMN_BYTES,
+} from './format.js';
 
 interface FactsRead extends ReadModel {
   /** Null: of another version, or broken. */

@@ -2,9 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readCut } from '../../../test/helpers/readers.js';
 import type { NumericArray } from '../../base/columns.js';
-import { encodeColumn } from './columns.js';
 import { factsReader } from './descriptor.js';
-import { factsBytes } from './format.js';
+import { encodeColumn, factsBytes } from './format.js';
 
 const column = fc.oneof(
   fc.uint8Array(),

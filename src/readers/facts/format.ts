@@ -1,6 +1,5 @@
 import type { NumericArray } from '../../base/columns.js';
 import { MAX_TEXT } from '../../base/shape.js';
-import { encodeColumn } from './columns.js';
 
 /** The bytes of a facts file, not yet compressed: plain data in parts; a reader may skip the later ones. */
 export function factsBytes(by: string, parts: readonly unknown[]): Buffer {
@@ -61,3 +60,82 @@ export const MAX_BYTES = 64 << 20;
 /** Columns of one file in memory. A byte of the file may become eight. */
 export const MAX_COLUMN_BYTES = 256 << 20;
 export const LINE_END = 0x0a;
+
+/**
+ * Columns as bytes that pack well. `delta`: whole numbers as differences, seven bits a byte. `planes`: the first bytes of all
+ * values, then the second, and so on. Both give back the very same values.
+ */
+export function encodeColumn(column: NumericArray): {
+  readonly encoding: 'delta' | 'planes';
+  readonly bytes: Uint8Array;
+} {
+  const isByte = column.BYTES_PER_ELEMENT === 1;
+  return !isByte && column.every(isPlainWhole)
+    ? { encoding: 'delta', bytes: toDeltas(column) }
+    : { encoding: 'planes', bytes: toPlanes(column) };
+}
+
+/** Half of the safe integers, so that a difference is safe too. −0 would come back as 0. */
+const isPlainWhole = (n: number) => Number.isInteger(n) && Math.abs(n) < 2 ** 51 && !Object.is(n, -0);
+
+function toDeltas(column: NumericArray): Uint8Array {
+  const bytes = new Uint8Array(column.length * 8);
+  let at = 0;
+  let last = 0;
+  for (let i = 0; i < column.length; i++) {
+    const delta = column[i]! - last;
+    last = column[i]!;
+    // The sign becomes the lowest bit.
+    let rest = delta < 0 ? -2 * delta - 1 : 2 * delta;
+    for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes[at++] = (rest % 0x80) | 0x80;
+    bytes[at++] = rest;
+  }
+  return bytes.subarray(0, at);
+}
+
+/** Null: the bytes are not such a column. */
+export function fromDeltas<T extends NumericArray>(bytes: Uint8Array, column: T): T | null {
+  let at = 0;
+  let last = 0;
+  for (let i = 0; i < column.length; i++) {
+    // Most differences take one byte: whole numbers of the processor are enough for those.
+    const first = bytes[at]!;
+    if (first < 0x80) {
+      at++;
+      last += (first & 1) === 1 ? -((first + 1) >> 1) : first >> 1;
+      column[i] = last;
+      continue;
+    }
+    let value = 0;
+    let factor = 1;
+    let byte: number;
+    do {
+      if (at >= bytes.length || factor > 2 ** 53) return null;
+      byte = bytes[at++]!;
+      value += (byte & 0x7f) * factor;
+      factor *= 0x80;
+    } while (byte >= 0x80);
+    last += value % 2 === 1 ? -(value + 1) / 2 : value / 2;
+    column[i] = last;
+  }
+  return at === bytes.length ? column : null;
+}
+
+function toPlanes(column: NumericArray): Uint8Array {
+  const size = column.BYTES_PER_ELEMENT;
+  const raw = new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
+  if (size === 1) return raw;
+  const bytes = new Uint8Array(raw.length);
+  for (let plane = 0; plane < size; plane++)
+    for (let i = 0; i < column.length; i++) bytes[plane * column.length + i] = raw[i * size + plane]!;
+  return bytes;
+}
+
+export function fromPlanes<T extends NumericArray>(bytes: Uint8Array, column: T): T | null {
+  if (bytes.length !== column.byteLength) return null;
+  const size = column.BYTES_PER_ELEMENT;
+  const raw = new Uint8Array(column.buffer);
+  for (let plane = 0; plane < size; plane++)
+    for (let i = 0; i < column.length; i++) raw[i * size + plane] = bytes[plane * column.length + i]!;
+  return column;
+}

@@ -1,8 +1,7 @@
 import { largest, mean } from '../../base/statistics.js';
 import { formatCount, formatNumber, formatTime, formatWholePercent, ms } from '../../base/units.js';
 import type { Report, ReportRank } from '../../report/report.js';
-import { rankCount } from '../rank-count.js';
-import { CLASS_NAMES, largestShares } from '../step-time.js';
+import { CLASS_NAMES, largestShares, rankCount } from '../step-time.js';
 import { oneLine, type Page, paragraph } from './page.js';
 import { displayWidth, padToWidth, shorten } from './text.js';
 

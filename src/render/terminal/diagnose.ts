@@ -4,8 +4,7 @@ import { formatCount, formatWholePercent } from '../../base/units.js';
 import type { Risk } from '../../remedies/kit/remedy.js';
 import type { Report } from '../../report/report.js';
 import type { Evidence, Finding } from '../../rules/kit/finding.js';
-import { rankCount } from '../rank-count.js';
-import { gain, jobSplit, stepSource, stepSplit } from '../step-time.js';
+import { gain, jobSplit, rankCount, stepSource, stepSplit } from '../step-time.js';
 import { rankSection } from './diagnose-ranks.js';
 import { gradePaint, healthProblem } from './health.js';
 import {

@@ -1,51 +1,61 @@
 import { describe, expect, it } from 'vitest';
 import { CODE_COLUMNS, runOf } from '../../../test/helpers/draw-run.js';
-import { NO_EVIDENCE, type StuckCollective } from '../../diagnosis/run-evidence.js';
+import type { DumpedCall, Hang } from '../../diagnosis/hang/hang.js';
+import { NO_EVIDENCE } from '../../diagnosis/run-evidence.js';
 import { runRules } from '../run-rules.js';
 import { rule } from './stuck-collective.js';
 
-const STUCK: StuckCollective = {
-  group: 'dp',
+const CALL: DumpedCall = {
+  group: '1',
+  description: 'dp',
   sequence: 4,
-  name: 'nccl:all_reduce',
+  name: 'all_reduce',
+  peer: null,
+  sizes: '[[4]]',
+  types: 'Float',
+  isDone: false,
+  enteredNs: 1,
+  durationMs: null,
   calledFrom: 'train.py:12 in step',
-  waiting: [0, 1],
-  missing: [{ rank: 2, last: null }],
-  unknown: [],
-  different: [],
 };
-const ask = (...stuck: StuckCollective[]) =>
-  runRules([rule], { ...runOf([], 'unknown'), evidence: { ...NO_EVIDENCE, stuck } });
+const HANG: Hang = {
+  culprits: [{ rank: 2, reason: 'absent', stands: null, last: null }],
+  rings: [],
+  different: null,
+  waits: [{ ranks: [0, 1], on: [2], call: CALL, reason: 'absent' }],
+  inCall: [],
+};
+const ask = (hang: Hang | null) =>
+  runRules([rule], { ...runOf([], 'unknown'), evidence: { ...NO_EVIDENCE, hang } });
 
 describe('a collective that ranks do not leave', () => {
   it('names the missing rank first, with where the others wait', () => {
-    const [finding] = ask(STUCK).findings;
+    const [finding] = ask(HANG).findings;
     expect(finding).toMatchObject({ id: 'stuck-collective', rule: 'T21', ranks: [2], confidence: 0.9 });
     expect(finding!.evidence.map((e) => e.text)).toEqual([
-      'ranks 0–1 entered all_reduce #4 of dp, called from train.py:12 in step',
-      'rank 2 entered none of this group',
+      'rank 2 waits for no other rank',
+      'ranks 0–1 wait for rank 2 in all_reduce #4 of dp, called from train.py:12 in step',
     ]);
   });
 
+  const calls = [
+    { call: 'a', ranks: [0] },
+    { call: 'b', ranks: [1] },
+  ];
   it.each([
-    [{ missing: [], unknown: [7] }, 'stuck-collective', [7]],
-    [{ missing: [] }, 'stuck-collective', [0, 1]],
+    [{ culprits: [{ ...HANG.culprits[0]!, reason: 'no-dump' }] }, 'stuck-collective', [2]],
+    [{ culprits: [], waits: [], inCall: [{ ranks: [0, 1], call: CALL }] }, 'stuck-collective', []],
     [
-      {
-        missing: [],
-        different: [
-          { call: 'a', ranks: [0] },
-          { call: 'b', ranks: [1] },
-        ],
-      },
+      { culprits: [], different: { group: 'dp', sequence: 4, calls, odd: [] } },
       'different-collectives',
       [0, 1],
     ],
   ] as const)('advises on %j', (more, id, ranks) => {
-    const [finding] = ask({ ...STUCK, ...more }).findings;
+    const [finding] = ask({ ...HANG, ...more }).findings;
     expect(finding).toMatchObject({ id, ranks });
     expect(finding!.fix.code.split('\n').filter((l) => l.length > CODE_COLUMNS)).toEqual([]);
   });
 
-  it('is silent without a dump', () => expect(ask().silent[0]!.reason).toMatch(/no flight-recorder dump/));
+  it('is silent without a dump', () =>
+    expect(ask(null).silent[0]!.reason).toMatch(/no flight-recorder dump/));
 });

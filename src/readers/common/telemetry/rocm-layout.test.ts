@@ -1,13 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { draw, faults, type Read } from '../../../test/helpers/dmon/tables.js';
-import { readCut } from '../../../test/helpers/readers.js';
-import { rocmSmiReader } from './rocm-smi.js';
-
-function read(input: string | Uint8Array, cuts: readonly number[] = []): Read {
-  const result = readCut(rocmSmiReader, input, cuts);
-  return result;
-}
+import { draw, faults, read } from '../../../../test/helpers/dmon/tables.js';
+import { dmonReader } from '../../dmon/descriptor.js';
 
 /** The names of ROCm 5 and of ROCm 6. */
 const OLD = {
@@ -55,7 +49,6 @@ describe('rocm-smi --json', () => {
   it('counts what is odd and keeps the rest', () => {
     const bad = JSON.stringify({ card0: { 'GPU use (%)': 'much', 'Card series': [1] }, card1: 7 });
     expect(faults(read(`${bad}\n{"card0": {"GPU use`))).toEqual([
-      'wrong-type×1@undefined',
       'odd-value×1@1',
       'odd-line×1@1',
       'cut-sample×1@2',
@@ -63,9 +56,9 @@ describe('rocm-smi --json', () => {
   });
 
   it('is recognized, and nothing else is', () => {
-    expect(rocmSmiReader.sniff(Buffer.from(LOG))).toBe(true);
+    expect(dmonReader.sniff(Buffer.from(LOG))).toBe(true);
     for (const other of ['{"card0": 1}', '{"card": {"GPU use (%)": 1}}', '{"traceEvents": []}', ''])
-      expect(rocmSmiReader.sniff(Buffer.from(other))).toBe(false);
+      expect(dmonReader.sniff(Buffer.from(other))).toBe(false);
   });
 
   it('never throws', () => {
@@ -73,7 +66,7 @@ describe('rocm-smi --json', () => {
       fc.property(fc.array(fc.tuple(fc.nat(LOG.length), fc.nat(255)), { maxLength: 8 }), (flips) => {
         const bytes = Uint8Array.from(Buffer.from(LOG));
         for (const [at, value] of flips) bytes[at] = value;
-        rocmSmiReader.sniff(bytes);
+        dmonReader.sniff(bytes);
         expect(read(bytes).telemetry.rows).toBeLessThanOrEqual(3);
       }),
       { numRuns: 200 },
