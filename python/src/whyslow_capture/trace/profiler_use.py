@@ -180,7 +180,7 @@ class ProfilerUse:
 
 
 def a_profiler_is_open() -> bool:
-    """Whether one of the process was prepared and has not stopped. Looks among all objects, which takes some 20 ms."""
+    """Whether one of the process was prepared and has not stopped. Looks among all objects, which takes about 20 ms."""
     kind = autograd_profiler.profile
     return any(
         getattr(each, "entered", False) and getattr(each, "kineto_results", None) is None
