@@ -8,6 +8,7 @@ const GROUPS: CommandGroups = {
     open: async () => (await import('./commands/open.js')).registerOpen,
   },
   'On the training machine:': {
+    watch: async () => (await import('./commands/watch.js')).registerWatch,
     triage: async () => (await import('./commands/triage.js')).registerTriage,
     try: async () => (await import('./commands/try.js')).registerTry,
     capture: async () => (await import('./commands/capture.js')).registerCapture,

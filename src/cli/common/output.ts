@@ -33,6 +33,10 @@ export function sayProblems(problems: readonly Problem[], context: CommandContex
 /** The colors that the renderers add, and how they end. Every other escape sequence is data. */
 const ACTIVE = /\x1b\[(?:[0-9]|2[2-9]|[34][0-79]|9[0-7])m|[^\n\x20-\x7e]/g;
 const CLEAR_LINE = '\r\x1b[2K';
+/** The other screen of the terminal, without a cursor; and back. */
+const ENTER_SCREEN = '\x1b[?1049h\x1b[?25l';
+const LEAVE_SCREEN = '\x1b[?25h\x1b[?1049l';
+const [HOME, CLEAR_TO_END_OF_LINE, CLEAR_BELOW] = ['\x1b[H', '\x1b[K', '\x1b[J'];
 
 /**
  * The one way to standard output and standard error. No text from a file or a name acts on the terminal: what does is made
@@ -59,6 +63,11 @@ export class Output {
     return this.#stream.isTTY === true;
   }
 
+  /** Undefined when it is no terminal. */
+  get rows(): number | undefined {
+    return this.#stream.rows || undefined;
+  }
+
   /** A rendered page. Its line breaks are ours; `printable` has removed those of names. */
   write(page: string): void {
     this.#stream.write(this.#spelled(this.#safe(page)));
@@ -72,6 +81,20 @@ export class Output {
   /** One line, whatever is in the text. */
   line(text: string): void {
     this.#stream.write(`${this.#spelled(printable(text))}\n`);
+  }
+
+  enterScreen(): void {
+    this.#stream.write(ENTER_SCREEN);
+  }
+  leaveScreen(): void {
+    this.#stream.write(LEAVE_SCREEN);
+  }
+  /** Draws over what is on the screen. Lines that do not fit are left out: the terminal would scroll. */
+  redraw(page: string): void {
+    const lines = this.#spelled(this.#safe(page)).trimEnd().split('\n').slice(0, this.rows);
+    this.#stream.write(
+      `${HOME}${lines.join(`${CLEAR_TO_END_OF_LINE}\n`)}${CLEAR_TO_END_OF_LINE}${CLEAR_BELOW}`,
+    );
   }
 
   #safe(page: string): string {

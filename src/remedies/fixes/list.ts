@@ -9,7 +9,15 @@ import {
   pipelineSchedule,
   shardedUnits,
 } from './collectives.js';
-import { compile, compileGraphs, compileOnce, fewShapes, stableGuards, wholeGraph } from './compile.js';
+import {
+  compile,
+  compileGraphs,
+  compileOnce,
+  fewShapes,
+  keepCompileCache,
+  stableGuards,
+  wholeGraph,
+} from './compile.js';
 import { fasterWorkers, stagedData } from './faster-workers.js';
 import {
   anomalyOff,
@@ -109,6 +117,7 @@ export const REMEDIES = [
   fixLateRank,
   fixedSizes,
   keepActivations,
+  keepCompileCache,
   lateReads,
   lessHostMemory,
   lightProfiler,

@@ -1,0 +1,149 @@
+import { existsSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { InputError } from '../../base/input-error.js';
+import { formatTime, formatWhole, ms } from '../../base/units.js';
+import { readRanks } from '../../launch/job.js';
+import { renderJson } from '../../render/json.js';
+import { incidentLine, renderWatch } from '../../render/terminal/watch.js';
+import { RunWatcher } from '../../watch/run-watcher.js';
+import type { WatchedRun } from '../../watch/watched-run.js';
+import { type CommandContext, say } from '../common/output.js';
+import { Screen } from '../common/screen.js';
+
+interface WatchFlags {
+  readonly once?: true;
+  readonly json?: true;
+}
+
+const EXAMPLES = `
+Examples:
+  $ whyslow watch runs/a
+  $ whyslow watch runs/a --once
+  $ whyslow watch runs/a > watch.log &
+
+OUT is the directory of a job that \`whyslow run\` or whyslow_capture measures. It
+works on any machine that sees the directory, during the job and afterwards.
+Lasting changes go to OUT/incidents.jsonl. Over the whole run, the chance of any
+false alarm is at most 1%.`;
+
+/** Between looks. Ranks write about once per second at most. */
+const EVERY_MS = 1000;
+/** Whether processes still run is looked up this often: it means reading a file per rank. */
+const ALIVE_MS = 15_000;
+
+export function registerWatch(program: Command, context: CommandContext): void {
+  program
+    .command('watch')
+    .description('follow a running job and report when, where and why it gets slower')
+    .argument('<out>', 'directory of the job')
+    .option('--once', 'look at all there is now, print it and end')
+    .option('--json', 'with --once: print JSON')
+    .addHelpText('after', EXAMPLES)
+    .action((out: string, flags: WatchFlags) => watch(out, flags, context));
+}
+
+async function watch(out: string, flags: WatchFlags, context: CommandContext): Promise<void> {
+  if (!existsSync(out)) throw new InputError(`${out} does not exist`);
+  if (flags.json && !flags.once) throw new InputError('--json needs --once');
+  try {
+    setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // Some containers do not allow it.
+  }
+  if (flags.once) await lookOnce(out, flags, context);
+  else await follow(out, context);
+}
+
+async function lookOnce(out: string, { json }: WatchFlags, context: CommandContext): Promise<void> {
+  const watcher = await RunWatcher.open(out);
+  await watcher.finish();
+  const state = watcher.state();
+  await mustHaveSteps(state);
+  if (json) context.stdout.writeJson(renderJson(asJson(state)));
+  else context.stdout.write(screenOf(state, context));
+}
+
+async function mustHaveSteps({ out, step }: WatchedRun): Promise<void> {
+  if (step !== null) return;
+  const ranks = await readRanks(out);
+  throw new InputError(
+    ranks.length === 0
+      ? `${out} is not the directory of a measured job. Pass the directory that \`whyslow run\` prints`
+      : `no rank has recorded a step in ${out} so far`,
+  );
+}
+
+async function follow(out: string, context: CommandContext): Promise<void> {
+  const screen = Screen.on(context.stdout);
+  const watcher = await RunWatcher.open(out, {
+    onIncident: (incident) => {
+      if (!screen) context.stdout.line(incidentLine(incident));
+    },
+  });
+  const stop = new AbortController();
+  const end = () => stop.abort();
+  process.once('SIGINT', end).once('SIGTERM', end);
+  screen?.onQuit(end);
+  if (!screen) context.stdout.line(`watching ${out}; Ctrl-C ends it`);
+  let hasEnded = false;
+  try {
+    hasEnded = await lookUntilEnd(watcher, stop.signal, () =>
+      screen?.show(`${screenOf(watcher.state(), context)}\nq quits\n`),
+    );
+    if (hasEnded) await watcher.finish();
+  } finally {
+    screen?.close();
+    process.off('SIGINT', end).off('SIGTERM', end);
+  }
+  const state = watcher.state();
+  if (screen) context.stdout.write(screenOf(state, context));
+  const { step, usualMs } = state;
+  if (hasEnded)
+    say(
+      context,
+      `the job has ended${step === null ? '' : ` at step ${formatWhole(step)}`}${usualMs === null ? '' : `, ${formatTime(ms(usualMs))} per step`}`,
+    );
+}
+
+/** True: the job has ended. False: the user has. */
+async function lookUntilEnd(watcher: RunWatcher, stopped: AbortSignal, show: () => void): Promise<boolean> {
+  let asked = 0;
+  while (!stopped.aborted) {
+    const more = await watcher.look();
+    show();
+    if (more) continue;
+    if (Math.abs(Date.now() - asked) > ALIVE_MS) {
+      asked = Date.now();
+      if (watcher.state().isThere && watcher.state().step !== null && !(await watcher.mayBeRunning()))
+        return true;
+    }
+    await sleep(EVERY_MS, null, { signal: stopped }).catch(() => {});
+  }
+  return false;
+}
+
+const screenOf = (state: WatchedRun, { stdout }: CommandContext): string =>
+  renderWatch(state, {
+    color: stdout.color,
+    columns: stdout.columns,
+    rows: stdout.rows,
+    now: Date.now(),
+  });
+
+const asJson = ({ step, time, usualMs, falseAlarm, job, ranks, incidents }: WatchedRun) => ({
+  schema: 'whyslow/watch/1',
+  step,
+  time: time === null ? null : new Date(time).toISOString(),
+  usual_ms: usualMs,
+  false_alarm: falseAlarm,
+  ranks: ranks.map((r) => r.rank),
+  pace: job.map(({ first, last, steps, ms: took, outsideMs }) => ({
+    first,
+    last,
+    step_ms: took / steps,
+    outside_ms: outsideMs / steps,
+  })),
+  incidents,
+});

@@ -1,0 +1,240 @@
+import { formatTime, formatWhole, ms } from '../../base/units.js';
+import type { LevelChange } from '../detect/level-watch.js';
+import type { Incident, IncidentKind } from '../incidents/incident.js';
+import type { Explanation } from './explain-change.js';
+import { FIX, sentenceOf } from './incident-words.js';
+import type { Paused } from './pause-watch.js';
+
+interface Moment {
+  readonly step: number;
+  /** ms since 1970; NaN: not known. */
+  readonly time: number;
+}
+
+interface Changed {
+  readonly change: LevelChange;
+  readonly before: number;
+  readonly after: number;
+  readonly onset: Moment;
+  readonly why: Explanation;
+  readonly detected: Moment;
+  readonly world: number;
+}
+
+interface Behind extends Omit<Changed, 'change' | 'before' | 'after'> {
+  readonly rank: number;
+  readonly share: number;
+  readonly usual: number;
+}
+
+/** What is over sooner is no incident: someone compiled something. ms. Grows with the age of the job. */
+const LASTS = { least: 10_000, most: 60_000, share: 1 / 30 };
+/** Rises after which a slow-down is one that grows. */
+const GROWING = 3;
+
+interface Open {
+  incident: Incident;
+  isPublished: boolean;
+  rises: number;
+}
+
+/** All incidents of a run: which are open, which belong together. */
+export class IncidentBook {
+  run: string | null = null;
+  readonly #all: Incident[] = [];
+  /** `job`, `pauses:NAME`, or `rank:7`. */
+  readonly #open = new Map<string, Open>();
+  readonly #publish: (incident: Incident) => void;
+  #firstTime = Number.NaN;
+
+  constructor(publish: (incident: Incident) => void) {
+    this.#publish = publish;
+  }
+
+  get incidents(): readonly Incident[] {
+    return this.#all;
+  }
+
+  changed({ change, before, after, onset, why, detected, world }: Changed): void {
+    const open = this.#open.get('job');
+    if (open && open.incident.kind !== 'faster' && change.direction === 'up') {
+      open.rises++;
+      const kind = open.rises >= GROWING && open.incident.alarm ? 'growing' : open.incident.kind;
+      this.#update('job', { kind, after_ms: after, change: after / open.incident.before_ms - 1 }, world);
+      return;
+    }
+    // A partial return: still slower than before, but less so.
+    if (open && open.incident.kind !== 'faster' && after > open.incident.before_ms) {
+      this.#update('job', { after_ms: after, change: after / open.incident.before_ms - 1 }, world);
+      return;
+    }
+    if (open) this.#end('job', 'ended', detected);
+    const isUp = change.direction === 'up';
+    const kind: IncidentKind = !isUp ? 'faster' : why.isMoreWork ? 'more-work' : 'slower';
+    const late = why.ranks.length === 1 ? this.#open.get(`rank:${why.ranks[0]}`) : undefined;
+    if (late) this.#open.delete(`rank:${why.ranks[0]}`);
+    this.#add('job', late ?? null, {
+      kind,
+      onset,
+      detected,
+      before,
+      after,
+      change: after / before - 1,
+      ranks: why.ranks,
+      cause: isUp ? (why.isMoreWork ? 'more-work' : why.cause) : 'unknown',
+      evidence: why.evidence,
+      world,
+    });
+  }
+
+  /** The pace is what it was before. */
+  returned(now: Moment, _onset: number): void {
+    this.#end('job', 'ended', now);
+  }
+
+  behind({ rank, share, usual, onset, why, detected, world }: Behind): void {
+    const job = this.#open.get('job')?.incident;
+    // What holds up the whole job was reported as that.
+    if (job && (job.ranks.includes(rank) || (job.ranks.length > 0 && job.kind !== 'faster'))) return;
+    if (this.#open.has(`rank:${rank}`)) return;
+    this.#add(`rank:${rank}`, null, {
+      kind: 'behind',
+      onset,
+      detected,
+      before: usual,
+      after: usual * (1 + share),
+      change: share,
+      ranks: [rank],
+      cause: why.cause,
+      evidence: why.evidence,
+      world,
+    });
+  }
+
+  caughtUp(rank: number, now: Moment): void {
+    this.#end(`rank:${rank}`, 'ended', now);
+  }
+
+  pauses({ name, cause, usual, cost, every, each }: Paused, onset: Moment, detected: Moment): void {
+    const evidence = `a pause of ${formatTime(ms(each))} about every ${formatWhole(every)} steps`;
+    this.#add(`pauses:${name}`, null, {
+      kind: 'pauses',
+      onset,
+      detected,
+      before: usual,
+      after: usual + cost,
+      change: cost / usual,
+      ranks: [],
+      cause,
+      evidence: [evidence],
+      world: 1,
+    });
+  }
+
+  restarted(now: Moment): void {
+    for (const key of [...this.#open.keys()]) this.#end(key, 'restarted', now);
+  }
+
+  /** Publishes what has lasted long enough. */
+  settle(now: Moment): void {
+    if (Number.isNaN(this.#firstTime)) this.#firstTime = now.time;
+    for (const open of this.#open.values()) {
+      if (open.isPublished) continue;
+      const since = now.time - Date.parse(open.incident.time ?? '');
+      if (since < this.#mustLast(now)) continue;
+      open.isPublished = true;
+      this.#all.push(open.incident);
+      this.#publish(open.incident);
+    }
+  }
+
+  #mustLast(now: Moment): number {
+    return Math.max(LASTS.least, Math.min(LASTS.most, (now.time - this.#firstTime) * LASTS.share));
+  }
+
+  #add(
+    key: string,
+    instead: Open | null,
+    of: {
+      readonly kind: IncidentKind;
+      readonly onset: Moment;
+      readonly detected: Moment;
+      readonly before: number;
+      readonly after: number;
+      readonly change: number;
+      readonly ranks: readonly number[];
+      readonly cause: Incident['cause'];
+      readonly evidence: readonly string[];
+      readonly world: number;
+    },
+  ): void {
+    const { kind, onset, detected, before, after, change, ranks, cause, evidence, world } = of;
+    const alarm = kind !== 'faster' && kind !== 'more-work';
+    const id =
+      instead?.incident.id ?? `${kind}-${onset.step}${ranks.length === 1 ? `-rank-${ranks[0]}` : ''}`;
+    const worded = {
+      kind,
+      step: onset.step,
+      time: isoOf(onset.time),
+      before_ms: rounded(before),
+      after_ms: rounded(after),
+      change: rounded(change),
+      ranks,
+      cause,
+      evidence,
+    };
+    const incident: Incident = {
+      schema: 'whyslow/incident/1',
+      id,
+      run: this.run,
+      state: 'open',
+      alarm,
+      detected_step: detected.step,
+      detected_time: isoOf(detected.time),
+      until_step: null,
+      until_time: null,
+      ...worded,
+      sentence: sentenceOf(worded),
+      fix: alarm ? FIX[cause] : null,
+      rank_hours_per_hour: alarm ? rounded((world * (after - before)) / after) : null,
+    };
+    this.#open.set(key, { incident, isPublished: instead?.isPublished ?? false, rises: 1 });
+    if (instead?.isPublished) this.#replace(incident);
+  }
+
+  #update(key: string, fields: Partial<Pick<Incident, 'kind' | 'after_ms' | 'change'>>, world: number): void {
+    const open = this.#open.get(key)!;
+    const {
+      kind = open.incident.kind,
+      after_ms = open.incident.after_ms,
+      change = open.incident.change,
+    } = fields;
+    const { before_ms, alarm } = open.incident;
+    const changed = { ...open.incident, kind, after_ms: rounded(after_ms), change: rounded(change) };
+    open.incident = {
+      ...changed,
+      sentence: sentenceOf(changed),
+      rank_hours_per_hour: alarm ? rounded((world * (after_ms - before_ms)) / after_ms) : null,
+    };
+    if (open.isPublished) this.#replace(open.incident);
+  }
+
+  #end(key: string, state: 'ended' | 'restarted', now: Moment): void {
+    const open = this.#open.get(key);
+    if (!open) return;
+    this.#open.delete(key);
+    if (open.isPublished)
+      this.#replace({ ...open.incident, state, until_step: now.step, until_time: isoOf(now.time) });
+  }
+
+  #replace(incident: Incident): void {
+    const at = this.#all.findIndex((i) => i.id === incident.id);
+    if (at >= 0) this.#all[at] = incident;
+    else this.#all.push(incident);
+    this.#publish(incident);
+  }
+}
+
+const isoOf = (time: number): string | null =>
+  Number.isFinite(time) && Math.abs(time) < 8e15 ? new Date(time).toISOString() : null;
+const rounded = (value: number): number => Number(value.toPrecision(4));

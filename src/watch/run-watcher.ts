@@ -1,0 +1,90 @@
+import { access } from 'node:fs/promises';
+import { mayBeAlive, readRanks } from '../launch/job.js';
+import { FollowedRun } from './follow/follow-run.js';
+import type { Incident } from './incidents/incident.js';
+import { IncidentsFile } from './incidents/incidents-file.js';
+import { JobWatch } from './job/job-watch.js';
+import type { WatchedRun } from './watched-run.js';
+
+/** What one look may take before it is the turn of others, ms. Then it goes on with the next look. */
+const MOST_PER_LOOK = 200;
+
+export interface WatcherOptions {
+  /** Called once for each incident that was not in the file before, and when its line changes. */
+  readonly onIncident?: (incident: Incident) => void;
+}
+
+/** Watches the folder of a job: call `look` again and again. Nothing in it fails because of the folder. */
+export class RunWatcher {
+  readonly #out: string;
+  readonly #run: FollowedRun;
+  readonly #job: JobWatch;
+  readonly #file: IncidentsFile;
+  readonly #fresh: Incident[] = [];
+  readonly #onIncident: (incident: Incident) => void;
+  #isThere = true;
+
+  private constructor(out: string, file: IncidentsFile, { onIncident = () => {} }: WatcherOptions) {
+    this.#out = out;
+    this.#file = file;
+    this.#onIncident = onIncident;
+    this.#job = new JobWatch((incident) => {
+      if (!this.#file.has(incident)) this.#fresh.push(incident);
+    });
+    this.#run = new FollowedRun(out, this.#job);
+  }
+
+  static async open(out: string, options: WatcherOptions = {}): Promise<RunWatcher> {
+    const file = new IncidentsFile(out);
+    await file.load();
+    return new RunWatcher(out, file, options);
+  }
+
+  /** Reads what is new. True: there is more to read already. */
+  async look(most = MOST_PER_LOOK): Promise<boolean> {
+    const started = performance.now();
+    const isThere = await access(this.#out).then(
+      () => true,
+      () => false,
+    );
+    this.#isThere = isThere;
+    const more = isThere && (await this.#run.read(() => performance.now() - started > most));
+    await this.#tell();
+    return more;
+  }
+
+  /** Nothing more comes: what waited for other ranks is judged. */
+  async finish(): Promise<void> {
+    while (await this.look(Number.POSITIVE_INFINITY));
+    this.#run.finish();
+    await this.#tell();
+  }
+
+  /** Processes of the job may still write. */
+  async mayBeRunning(): Promise<boolean> {
+    return mayBeAlive(await readRanks(this.#out), Date.now());
+  }
+
+  async #tell(): Promise<void> {
+    const fresh = this.#fresh.splice(0);
+    // Whatever could not be written is written with the next look.
+    await this.#file.write(this.#job.incidents);
+    for (const incident of fresh) this.#onIncident(incident);
+  }
+
+  state(): WatchedRun {
+    const { step, time } = this.#job.latest;
+    return {
+      out: this.#out,
+      isThere: this.#isThere,
+      writeProblem: this.#file.problem,
+      step: Number.isNaN(step) ? null : step,
+      time: Number.isNaN(time) ? null : time,
+      usualMs: this.#job.isLearning ? null : this.#job.usual,
+      falseAlarm: this.#job.falseAlarm,
+      job: this.#job.line.points,
+      ranks: this.#job.ranks.map(({ rank, line }) => ({ rank, points: line.points })),
+      incidents: this.#job.incidents,
+    };
+  }
+}

@@ -1,0 +1,65 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { whyslow } from '../helpers/cli.js';
+import { inFolder } from '../helpers/folder.js';
+import { randomNormal } from '../helpers/watched-job.js';
+
+/** The log of a job whose input takes 2 ms, and 40 ms from step 2000 on. */
+async function slowInput(out: string): Promise<void> {
+  const random = randomNormal(2);
+  const lines: object[] = [
+    { whyslow: 1, run: 'r', rank: 0, world_size: 1, anchors: [{ at: 'start', wall_ns: 1.8e18 }] },
+  ];
+  for (let step = 0; step < 4000; step += 10) {
+    const data_wait = step < 2000 ? 2 : 40;
+    const start_ms = step * 102 + Math.max(0, step - 2000) * 38;
+    const times = { data_wait, training_step: data_wait + 100 * Math.exp(0.01 * random()) };
+    for (const [name, duration_ms] of Object.entries(times))
+      lines.push({ name, step, rank: 0, duration_ms, start_ms, clock: 'host', run: 'r' });
+  }
+  await mkdir(join(out, 'cuda_event_profiler'));
+  const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+  await writeFile(join(out, 'cuda_event_profiler', 'cuda_events_rank_0.jsonl'), text);
+}
+
+it('whyslow watch --once prints since when a job is slower, and why', () =>
+  inFolder(async (out) => {
+    await slowInput(out);
+    const ran = await whyslow(['watch', out, '--once'], { env: { COLUMNS: '100' } });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.stdout).toMatch(/step 3,990.* · 14\d ms per step/);
+    expect(ran.stdout).toMatch(/^job {2}[▁▂▃▄▅▆▇█]+ {2}14\d ms$/m);
+    expect(ran.stdout).toMatch(/^! Since step 2,0\d\d \(\d\d:\d\d\) a step takes 37% longer/m);
+    expect(ran.stdout).toContain('data_wait: 2.00 ms → 40.0 ms per step');
+    const json = await whyslow(['watch', out, '--once', '--json']);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      schema: 'whyslow/watch/1',
+      step: 3990,
+      false_alarm: 0.01,
+      incidents: [{ kind: 'slower', cause: 'loader', state: 'open' }],
+    });
+  }));
+
+it('whyslow watch in a pipe prints a line for each incident and ends with the job', () =>
+  inFolder(async (out) => {
+    await slowInput(out);
+    await mkdir(join(out, 'ranks'));
+    const manifest = { rank: 0, run: 'r', host: 'elsewhere', pid: 1, anchors: [{ at: 'end' }] };
+    await writeFile(join(out, 'ranks', 'rank_0.json'), JSON.stringify(manifest));
+    const ran = await whyslow(['watch', out]);
+    expect(ran.code).toBe(0);
+    expect(ran.stdout.trim().split('\n')).toHaveLength(2);
+    expect(ran.stdout).toMatch(/^Since step 2,0\d\d .*waiting for input\. Look at what/m);
+    expect(ran.stderr).toContain('the job has ended at step 3,990');
+  }));
+
+it('whyslow watch exits with 2 and what to pass where there is no job', () =>
+  inFolder(async (out) => {
+    const missing = await whyslow(['watch', join(out, 'nothing')]);
+    expect(missing).toMatchObject({ code: 2, stdout: '' });
+    expect(missing.stderr).toContain('does not exist');
+    const empty = await whyslow(['watch', out, '--once']);
+    expect(empty.code).toBe(2);
+    expect(empty.stderr).toContain('is not the directory of a measured job');
+  }));
