@@ -8,7 +8,7 @@ import type { RunFacts } from '../diagnosis/run-facts.js';
 import type { RunInputs } from '../ingest/read-run.js';
 import type { Maker, Remark, Verdict } from './kit/claim.js';
 import { decide } from './kit/decide.js';
-import { compileLogAnswer } from './run/compile-log.js';
+import { compileLogAnswer, compilingRemark } from './run/compile-log.js';
 import { hangAnswer } from './run/hang.js';
 import { jobPhaseAnswer, jobViewOf } from './run/job-phase.js';
 import { memoryAnswer } from './run/memory.js';
@@ -16,10 +16,12 @@ import { programRemark, startUpRemark } from './run/recording.js';
 import { lateRanksRemark, unrecordedRanksRemark } from './run/remarks.js';
 import { noAnswer, stepsAnswer } from './run/steps.js';
 import { telemetryAnswer } from './run/telemetry.js';
+import { threadsAnswer } from './run/threads.js';
 
 /** The first that answers decides: what was measured, then what was only seen. */
 const MAKERS: readonly Maker<Observed>[] = [
   jobPhaseAnswer,
+  threadsAnswer,
   stepsAnswer,
   hangAnswer,
   memoryAnswer,
@@ -33,6 +35,7 @@ const REMARKS: readonly ((run: Observed) => Remark | null)[] = [
   unrecordedRanksRemark,
   programRemark,
   startUpRemark,
+  compilingRemark,
 ];
 
 /** A run and what limits it. Rules read `facts`; the report is built from the rest. */

@@ -1,7 +1,9 @@
+import { ns } from '../base/units.js';
 import { manifestOf } from '../ingest/input.js';
 import type { RunInputs } from '../ingest/read-run.js';
 import type { MemoryFacts } from '../memory/memory-facts.js';
 import type { CompiledFunction, GraphBreak } from '../model/compile-log.js';
+import { type Compiling, compilingOf, type RankLog } from './compiling/compiling.js';
 import { type Hang, hangOf } from './hang/hang.js';
 import { type ProcessStacks, processStacks, type RankProfile } from './hang/process-stacks.js';
 import type { RankDump } from './hang/progress.js';
@@ -16,6 +18,8 @@ export interface RunEvidence {
   /** Functions that torch.compile compiled again. */
   readonly compiled: readonly CompiledFunction[];
   readonly graphBreaks: readonly GraphBreak[];
+  /** How long torch.compile took. Null: no log of it has times. */
+  readonly compiling: Compiling | null;
   /** Who waits for whom, from dumps of the flight recorder. Null: there are none, or nobody waits. */
   readonly hang: Hang | null;
   /** What holds the memory of each GPU, from memory snapshots. */
@@ -36,25 +40,33 @@ export interface RankMemory {
 export const NO_EVIDENCE: RunEvidence = {
   compiled: [],
   graphBreaks: [],
+  compiling: null,
   hang: null,
   memory: [],
   stacks: [],
   activity: new Map(),
 };
 
-/** A log that names no rank is of the rank in its file name. */
+/** A log whose lines name no rank is of the rank in its file name, or of the one that its records name. */
 export function runEvidence(
   { beside }: Pick<RunInputs, 'beside'>,
   activity: RunEvidence['activity'] = new Map(),
 ): RunEvidence {
   const logs = beside.flatMap(({ evidence, hints }) =>
-    evidence.compileLog ? [{ log: evidence.compileLog, hints }] : [],
+    evidence.compileLog
+      ? [{ log: evidence.compileLog, rank: hints.rank ?? evidence.compileLog.times?.rank ?? null }]
+      : [],
   );
   const ranked = <T extends { readonly rank: number | null }>(all: readonly T[], rank: number | null): T[] =>
     all.map((one) => ({ ...one, rank: one.rank ?? rank }));
   return {
-    compiled: logs.flatMap(({ log, hints }) => ranked(log.functions, hints.rank)),
-    graphBreaks: logs.flatMap(({ log, hints }) => ranked(log.graphBreaks, hints.rank)),
+    compiled: logs.flatMap(({ log, rank }) => ranked(log.functions, rank)),
+    graphBreaks: logs.flatMap(({ log, rank }) => ranked(log.graphBreaks, rank)),
+    compiling: compilingOf(
+      logs.flatMap(({ log, rank }) =>
+        log.times ? [{ times: { ...log.times, rank }, started: startOf(beside, rank) }] : [],
+      ),
+    ),
     hang: hangOf(rankDumps(beside)),
     memory: beside.flatMap(({ evidence, hints }) =>
       (evidence.memory ?? []).map((facts) => ({ rank: hints.rank, facts })),
@@ -62,6 +74,14 @@ export function runEvidence(
     stacks: processStacks(rankProfiles(beside)),
     activity,
   };
+}
+
+/** When the process of the rank started, as capture recorded it. A log without a rank is of the only one. */
+function startOf(beside: RunInputs['beside'], rank: number | null): RankLog['started'] {
+  const manifests = beside.map(manifestOf).filter((m) => m?.of === 'rank');
+  const own = manifests.filter((m) => rank === null || m.rank === rank);
+  const wallNs = own.length === 1 ? own[0]!.anchors.find(({ at }) => at === 'start')?.wallNs : undefined;
+  return wallNs === undefined ? null : ns(wallNs);
 }
 
 /**

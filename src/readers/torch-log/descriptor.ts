@@ -1,8 +1,9 @@
 import type { CompileLog } from '../../model/compile-log.js';
+import { CompileTotals, newCompileFaults } from '../common/compile/totals.js';
 import { LineSplitter, type PieceEnd, type PieceSink } from '../common/line-splitter.js';
 import type { ReaderDescriptor, ReadModel, StreamReader } from '../common/reader.js';
 import { headText } from '../common/text.js';
-import { CompileEvents, newTorchLogFaults, parseLogLine } from './compile-events.js';
+import { CompileEvents, parseLogLine } from './compile-events.js';
 
 interface TorchLogRead extends ReadModel {
   readonly log: CompileLog;
@@ -29,8 +30,9 @@ const eventsIn = ({ functions, graphBreaks }: CompileLog): number =>
 const MAX_LINE = 4096;
 
 class TorchLogStreamReader implements StreamReader<TorchLogRead>, PieceSink {
-  readonly #faults = newTorchLogFaults();
-  readonly #events = new CompileEvents(this.#faults);
+  readonly #faults = newCompileFaults();
+  readonly #totals = new CompileTotals(this.#faults);
+  readonly #events = new CompileEvents(this.#totals);
   readonly #splitter = new LineSplitter(this);
 
   push(chunk: Uint8Array): void {
@@ -39,7 +41,7 @@ class TorchLogStreamReader implements StreamReader<TorchLogRead>, PieceSink {
 
   finish(): TorchLogRead {
     this.#splitter.finish();
-    return { log: this.#events.finish(), problems: this.#faults.list() };
+    return { log: { ...this.#totals.finish(), times: null }, problems: this.#faults.list() };
   }
 
   piece(bytes: Buffer, start: number, end: number, by: PieceEnd, line: number): void {

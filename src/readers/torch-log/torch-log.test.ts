@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readCut } from '../../../test/helpers/readers.js';
 import type { CompileLog } from '../../model/compile-log.js';
-import { parseGuard } from './compile-events.js';
+import { parseGuard } from '../common/compile/guards.js';
 import { torchLogReader } from './descriptor.js';
 
 const fixture = (name: string) =>

@@ -1,22 +1,48 @@
-import type { ReaderDescriptor } from '../common/reader.js';
+import type { CompileLog } from '../../model/compile-log.js';
+import { newCompileFaults } from '../common/compile/totals.js';
+import { LineSplitter } from '../common/line-splitter.js';
+import type { ReaderDescriptor, ReadModel, StreamReader } from '../common/reader.js';
 import { headText } from '../common/text.js';
+import { Compilations } from './compilations.js';
+import { RECORD, RecordLines } from './records.js';
+
+interface TorchTraceRead extends ReadModel {
+  readonly log: CompileLog;
+}
 
 /**
- * Structured logs of torch.compile: what a job under `TORCH_TRACE=folder` writes, and what tlparse reads. They hold graphs, guards
- * and generated code. They have no timeline of the job.
+ * Structured logs of torch.compile: what a job under `TORCH_TRACE=folder` writes, one file per process, and what tlparse reads.
+ * A part of one that begins inside a record is read too.
  */
-export const torchTraceReader: ReaderDescriptor = {
+export const torchTraceReader: ReaderDescriptor<TorchTraceRead> = {
   id: 'torch-trace',
   title: 'a TORCH_TRACE log of torch.compile',
-  line: { one: 'TORCH_TRACE log', many: 'TORCH_TRACE logs', counts: 'records' },
-  isAlwaysRefused: true,
-  sniff: (head) => RECORD.test(headText(head).trimStart()),
-  create: () => ({ isDone: true, push() {}, finish: () => ({ problems: [], refusal: REFUSAL }) }),
-  digest: () => ({ of: 'run', events: 0, evidence: {} }),
+  line: { one: 'TORCH_TRACE log', many: 'TORCH_TRACE logs', counts: 'compilations' },
+  sniff: (head) =>
+    headText(head)
+      .split('\n')
+      .some((line) => RECORD.test(line)),
+  create: () => new TorchTraceStreamReader(),
+  digest: ({ log }) => ({
+    of: 'run',
+    events: log.times?.compilations.length ?? 0,
+    evidence: { compileLog: log },
+  }),
 };
 
-/** `V1206 15:24:45.403000 1667746 torch/_dynamo/utils.py:1288] {"chromium_event": …`: glog's prefix, then JSON. */
-const RECORD = /^V\d{4} [\d:.]{8,20} \d{1,20} [^\s\]]{1,300}:\d{1,9}\] \{/;
+class TorchTraceStreamReader implements StreamReader<TorchTraceRead> {
+  readonly #faults = newCompileFaults();
+  readonly #compilations = new Compilations(this.#faults);
+  readonly #records = new RecordLines(this.#compilations);
+  readonly #splitter = new LineSplitter(this.#records);
 
-const REFUSAL =
-  'it is a TORCH_TRACE log of torch.compile (tlparse’s input), which has no timeline; run `tlparse FILE` to read it, and pass a trace that torch.profiler wrote with export_chrome_trace("trace.json.gz")';
+  push(chunk: Uint8Array): void {
+    this.#splitter.push(chunk);
+  }
+
+  finish(): TorchTraceRead {
+    this.#splitter.finish();
+    this.#records.finish();
+    return { log: this.#compilations.finish(), problems: this.#faults.list() };
+  }
+}

@@ -166,3 +166,14 @@ export const wholeGraph = remedy({
   plain: { lines: ['torch.compile(model, fullgraph=True)  # raises an error at the first break'] },
   usual: NONE,
 });
+
+export const keepCompileCache = remedy({
+  id: 'keep-compile-cache',
+  title: 'compiled code kept between runs',
+  cost: 'knob',
+  risk: 'none',
+  check: 'Start the same job twice: the second start should find its code in the cache.',
+  text: 'Keep the cache of compiled code on a disk that outlives the job and that all machines see. Its default is a folder in /tmp.',
+  plain: { lines: ['export TORCHINDUCTOR_CACHE_DIR=/shared/torchinductor'] },
+  usual: NONE,
+});

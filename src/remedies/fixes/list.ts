@@ -9,7 +9,15 @@ import {
   pipelineSchedule,
   shardedUnits,
 } from './collectives.js';
-import { compile, compileGraphs, compileOnce, fewShapes, stableGuards, wholeGraph } from './compile.js';
+import {
+  compile,
+  compileGraphs,
+  compileOnce,
+  fewShapes,
+  keepCompileCache,
+  stableGuards,
+  wholeGraph,
+} from './compile.js';
 import { fasterWorkers, stagedData } from './faster-workers.js';
 import {
   anomalyOff,
@@ -17,13 +25,17 @@ import {
   expandableSegments,
   findPause,
   fixedSizes,
+  foreachAverage,
   gcFrozen,
   keepCache,
   lateReads,
   lessHostMemory,
   lightProfiler,
   memorySnapshot,
+  noSleep,
+  ownCode,
   profileOnce,
+  shorterLock,
 } from './host.js';
 import {
   backgroundCheckpoint,
@@ -46,7 +58,14 @@ import {
   sparseEmbeddings,
   tf32,
 } from './kernels.js';
-import { checkWorkers, loaderPersistent, loaderPrefetch, loaderWorkers, pinnedCopies } from './loader.js';
+import {
+  checkWorkers,
+  fedInput,
+  loaderPersistent,
+  loaderPrefetch,
+  loaderWorkers,
+  pinnedCopies,
+} from './loader.js';
 import { checkpointBlocks, fusedLoss, letGo, shardedState } from './memory.js';
 import { dropGradients, fusedOptimizer, largerMicroBatch } from './optimizer.js';
 import {
@@ -60,7 +79,7 @@ import {
 } from './ranks.js';
 import { lookFromOutside, nsight, recordTrace, stepBreakdown, watchRun } from './recordings.js';
 import { dumpMissing, readStacks } from './stacks.js';
-import { fewerThreads, numaBinding, ompThreads, toDevice } from './threads.js';
+import { backgroundProcess, fewerThreads, numaBinding, ompThreads, toDevice } from './threads.js';
 
 /** Every remedy, in the order in which `whyslow try --all` runs those that have a trial: cheap and harmless ones first. Add yours here. */
 export const REMEDIES = [
@@ -91,6 +110,7 @@ export const REMEDIES = [
   askNetwork,
   asyncLaunches,
   backgroundCheckpoint,
+  backgroundProcess,
   balanceRanks,
   bucketedGradients,
   checkWorkers,
@@ -101,6 +121,7 @@ export const REMEDIES = [
   dumpMissing,
   fasterGeneration,
   fasterWorkers,
+  fedInput,
   fewShapes,
   fewerCheckpoints,
   fewerEvaluations,
@@ -113,7 +134,9 @@ export const REMEDIES = [
   fusedLoss,
   letGo,
   shardedState,
+  foreachAverage,
   keepActivations,
+  keepCompileCache,
   lateReads,
   lessHostMemory,
   lightProfiler,
@@ -121,9 +144,11 @@ export const REMEDIES = [
   memorySnapshot,
   moreEnvironments,
   noScaler,
+  noSleep,
   nsight,
   oneCollective,
   overlapCollectives,
+  ownCode,
   paddedSizes,
   pipelineSchedule,
   profileOnce,
@@ -131,6 +156,7 @@ export const REMEDIES = [
   recordTrace,
   sameBranch,
   shardedUnits,
+  shorterLock,
   singlePrecision,
   sparseEmbeddings,
   stableGuards,

@@ -12,7 +12,7 @@ export const rule: RunRule = {
     id: 'graph-breaks',
     alias: null,
     title: 'Graph breaks cut the compiled model into pieces',
-    needs: 'stderr of a job under TORCH_LOGS=graph_breaks',
+    needs: 'the log of a job under TORCH_TRACE, or its stderr under TORCH_LOGS=graph_breaks',
     looksFor: 'Graph breaks in the log of a job that is not bound by the GPU, input or communication.',
     why: 'At a graph break compiled code returns to Python. Kernels cannot be fused across it, and the host launches more.',
     ...about('whole-graph'),

@@ -10,7 +10,8 @@ export const rule: RunRule = {
     id: 'recompiles-logged',
     alias: 'T16',
     title: 'The torch.compile log shows functions that are recompiled repeatedly',
-    needs: 'stderr of a job under TORCH_LOGS=recompiles, or with the recompile-limit warning',
+    needs:
+      'the log of a job under TORCH_TRACE, or its stderr under TORCH_LOGS=recompiles, or with the recompile-limit warning',
     looksFor: 'A function that reached the recompile limit, or was compiled again three times or more.',
     why: 'Each recompile stops the step for seconds to minutes. After 8 torch.compile gives up, and the function runs eagerly from then on.',
     ...about('stable-guards'),
@@ -35,7 +36,7 @@ export const rule: RunRule = {
         : `${worst.name} was compiled again ${worst.recompiles} times`,
       confidence: worst.limit ? 0.9 : 0.75,
       addresses: 'host',
-      evidence: recompileEvidence(functions),
+      evidence: recompileEvidence(functions, run.evidence.compiling),
       price: null,
       ranks: [...new Set(functions.flatMap((f) => f.rank ?? []))],
       remedy: remedy ?? use('stable-guards', { fromLog: true }),

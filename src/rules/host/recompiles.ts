@@ -1,4 +1,5 @@
 import { formatMs, fromMs, ms, type Ns, ns, share } from '../../base/units.js';
+import type { Compiling } from '../../diagnosis/compiling/compiling.js';
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import type { CompiledFunction } from '../../diagnosis/run-evidence.js';
 import { recurring } from '../../facts/job-time.js';
@@ -44,7 +45,7 @@ export const rule: TraceRule = {
     id: 'recompiles',
     alias: 'T16',
     title: 'Code is compiled, or plans are built, while training runs',
-    needs: 'trace, better with TORCH_LOGS=recompiles',
+    needs: 'trace, better with the log of TORCH_TRACE or TORCH_LOGS=recompiles',
     looksFor:
       'Compile spans after warm-up; a compiled function that looks up its cache and then runs eagerly (recompile limit reached); operators that take milliseconds to prepare a launch, for every new shape.',
     why: 'A new length, a changed flag or a new object breaks a guard: torch.compile compiles again, and after 8 times gives up and runs eagerly. cuDNN builds a plan for every new shape.',
@@ -52,15 +53,19 @@ export const rule: TraceRule = {
     thresholds: [COMPILING, PLAN, PLANS],
   },
   check(view, run) {
-    return withLog(checkTrace(view), recompiled(run, view.rank));
+    return withLog(checkTrace(view), recompiled(run, view.rank), run.evidence.compiling);
   },
 };
 
 /** The log of torch.compile names function and guard, which no trace does. */
-function withLog(inTrace: RuleResult, functions: readonly CompiledFunction[]): RuleResult {
+function withLog(
+  inTrace: RuleResult,
+  functions: readonly CompiledFunction[],
+  compiling: Compiling | null,
+): RuleResult {
   if (functions.length === 0) return inTrace;
   const remedy = recompileRemedy(functions);
-  const more = recompileEvidence(functions);
+  const more = recompileEvidence(functions, compiling);
   if ('findings' in inTrace)
     return found(
       ...inTrace.findings.map((f) => ({

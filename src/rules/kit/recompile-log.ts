@@ -1,5 +1,7 @@
-import { formatCount } from '../../base/units.js';
-import type { CompiledFunction, FailedGuard, GuardKind } from '../../diagnosis/run-evidence.js';
+import { decisiveGuard, whatChanges } from '../../answers/kit/compile-words.js';
+import { formatCount, formatDuration, toSeconds } from '../../base/units.js';
+import type { Compiling } from '../../diagnosis/compiling/compiling.js';
+import type { CompiledFunction, FailedGuard } from '../../diagnosis/run-evidence.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
 import { type Use, use } from '../../remedies/remedies.js';
 import type { Evidence } from './finding.js';
@@ -23,15 +25,14 @@ export function recompiled({ evidence }: RunFacts, rank: number | null): readonl
     .toSorted((a, b) => Number(b.limit !== null) - Number(a.limit !== null) || b.recompiles - a.recompiles);
 }
 
-/** A guard that takes many values costs many graphs; a flag costs two. */
-const decisiveGuard = ({ guards }: CompiledFunction): FailedGuard | undefined =>
-  guards.toSorted((a, b) => b.values.length - a.values.length || b.recompiles - a.recompiles)[0];
-
 const MAX_FUNCTIONS = 3;
 const MAX_OTHER_GUARDS = 2;
 
-/** Which functions, and which of their guards failed. */
-export function recompileEvidence(functions: readonly CompiledFunction[]): Evidence[] {
+/** Which functions, which of their guards failed, and what compiling them took, if the log has times. */
+export function recompileEvidence(
+  functions: readonly CompiledFunction[],
+  compiling: Compiling | null = null,
+): Evidence[] {
   return functions.slice(0, MAX_FUNCTIONS).flatMap((f) => {
     const decisive = decisiveGuard(f);
     const others = f.guards.filter((guard) => guard !== decisive).slice(0, MAX_OTHER_GUARDS);
@@ -39,8 +40,18 @@ export function recompileEvidence(functions: readonly CompiledFunction[]): Evide
     return [
       lineOf(f, first, f.recompiles > 0 ? f.recompiles : null, 'recompiles'),
       ...others.map((guard) => lineOf(f, guardText(guard, f), null, null)),
+      ...costOf(f, compiling),
     ];
   });
+}
+
+function costOf(f: CompiledFunction, compiling: Compiling | null): Evidence[] {
+  const ofRank = compiling?.ranks.find(({ rank }) => rank === f.rank);
+  const cost = ofRank?.functions.find((c) => c.name === f.name && c.file === f.file && c.line === f.line);
+  if (!cost) return [];
+  const took = toSeconds(cost.total);
+  const text = `compiling ${f.name} took ${formatDuration(took)} in ${formatCount(cost.versions, 'version')}`;
+  return [lineOf(f, text, took, 's')];
 }
 
 function lineOf(f: CompiledFunction, text: string, value: number | null, unit: string | null): Evidence {
@@ -62,18 +73,6 @@ function guardText(guard: FailedGuard, { recompiles }: CompiledFunction): string
   const often = recompiles > 0 ? `, in ${guard.recompiles} of ${formatCount(recompiles, 'recompile')}` : '';
   return `failed guard: ${whatChanges(guard)}${shown && ` (${shown})`}${often}`;
 }
-
-const WHAT: Readonly<Record<GuardKind, (subject: string, guard: FailedGuard) => string>> = {
-  size: (subject, { dimension }) => `the size of dimension ${dimension} of ${subject}`,
-  value: (subject) => `the value of ${subject}`,
-  dtype: (subject) => `the dtype of ${subject}`,
-  rank: (subject) => `the number of dimensions of ${subject}`,
-  'grad-mode': (subject) => (subject ? `whether ${subject} needs a gradient` : 'whether gradients are on'),
-  length: (subject) => `the length of ${subject}`,
-  object: (subject) => `which object ${subject || 'it'} is`,
-  other: (_, { text }) => text,
-};
-const whatChanges = (guard: FailedGuard): string => WHAT[guard.kind](guard.subject, guard);
 
 /** Names that fit a line of code. */
 const inCode = (subject: string) => (/^[\w.]{1,20}$/.test(subject) ? subject : 'x');
