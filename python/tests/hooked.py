@@ -24,7 +24,7 @@ SITE = SRC / "whyslow_capture" / "inject" / "site"
 @contextmanager
 def capturing(out: Path, steps: str = "optimizer", **config: Any) -> Iterator[Capture]:
     """A capture with hooks that records every step."""
-    given = {"record_every_n_steps": 1, "max_overhead": 1.0, **config}
+    given = {"record_every_n_steps": 1, "max_overhead": 1.0, "hooks": ("all",), **config}
     capture = open_session(Capture(CaptureConfig(out=str(out), **given)), steps)
     try:
         yield capture

@@ -37,7 +37,7 @@ class Nothing:
 
 def test_three_lines_give_all_phases_and_the_same_losses(tmp_path: Path) -> None:
     expected = train(40, Nothing())
-    with whyslow_capture.capture(tmp_path, record_every_n_steps=2, max_overhead=1) as cap:
+    with whyslow_capture.capture(tmp_path, record_every_n_steps=2, max_overhead=1, hooks="all") as cap:
         losses = train(40, cap)
     assert losses == expected, "bit for bit"
     rows = records_of(tmp_path)

@@ -61,6 +61,8 @@ EVERYTHING = {
     "max_overhead": ("1%", 0.01),
     "resume_step": ("100", 100),
     "auto_phases": ("FALSE", False),
+    "hooks": ("all", ("all",)),
+    "control": ("no", False),
     "stacks": ("no", False),
     "run": ("night", "night"),
     "trace.enabled": ("True", True),

@@ -21,6 +21,7 @@ from whyslow_capture import layout, process
 from whyslow_capture.api import active
 from whyslow_capture.inject.autostart import AutoStart
 from whyslow_capture.manifest import launch_command
+from whyslow_capture.touched import groups_of
 
 Settings = Callable[..., Path]
 
@@ -36,7 +37,7 @@ def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def armed(out: Path) -> Iterator[AutoStart]:
     now = AutoStart()
-    now.arm()
+    now.arm(groups_of(("all",)))
     yield now
     now.disarm()
     close()
@@ -103,7 +104,7 @@ def test_no_patch_is_left_after_closing(out: Path) -> None:
         ]
 
     before = now()
-    AutoStart().arm()
+    AutoStart().arm(groups_of(("all",)))
     assert now() != before
     for x in DataLoader(batches(3), batch_size=None):
         Job().step(x)

@@ -50,7 +50,7 @@ def whole_steps(out: Path) -> list[int]:
 def test_thirty_steps(tmp_path: Path):
     job = Job(tmp_path)
     job.prepare()
-    with instrument(job.accelerator, max_overhead=1) as instrumented:
+    with instrument(job.accelerator, max_overhead=1, hooks="all") as instrumented:
         assert active_session() is instrumented.capture
         job.train()
     out = tmp_path / "whyslow"
@@ -68,7 +68,7 @@ def test_thirty_steps(tmp_path: Path):
 def test_an_accumulated_step_is_one_step(tmp_path: Path):
     job = Job(None, accumulate=3)
     job.prepare()
-    with instrument(job.accelerator, out=tmp_path, record_every_n_steps=1, max_overhead=1, steps_done=100):
+    with instrument(job.accelerator, out=tmp_path, record_every_n_steps=1, max_overhead=1, hooks="all", steps_done=100):
         job.train()
     assert whole_steps(tmp_path) == list(range(101, 111))
     micro = [r["micro"] for r in records_of(tmp_path) if r["name"] == layout.BACKWARD and r["step"] == 105]

@@ -82,7 +82,7 @@ def whole_steps(out: Path) -> list[int]:
 
 
 def test_thirty_steps(tmp_path: Path):
-    callback = WhyslowCallback(max_overhead=1)
+    callback = WhyslowCallback(max_overhead=1, hooks="all")
     model = train(tmp_path, [callback])
     out = tmp_path / "whyslow"
     assert whole_steps(out) == [10, 20, 30]
@@ -94,7 +94,7 @@ def test_thirty_steps(tmp_path: Path):
 
 
 def test_accumulated_batches_are_one_step(tmp_path: Path):
-    callback = WhyslowCallback(record_every_n_steps=1, max_overhead=1)
+    callback = WhyslowCallback(record_every_n_steps=1, max_overhead=1, hooks="all")
     train(tmp_path, [callback], accumulate_grad_batches=3, max_steps=5)
     out = tmp_path / "whyslow"
     assert whole_steps(out) == [1, 2, 3, 4, 5]

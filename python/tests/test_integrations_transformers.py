@@ -60,7 +60,7 @@ def steps_of(records: list[dict[str, Any]], name: str) -> list[int]:
 
 
 def test_thirty_steps(tmp_path: Path):
-    callback = WhyslowCallback(max_overhead=1)
+    callback = WhyslowCallback(max_overhead=1, hooks="all")
     trainer = train(tmp_path, [callback])
     out = tmp_path / "whyslow"
     records = records_of(out)
@@ -77,7 +77,10 @@ def test_thirty_steps(tmp_path: Path):
 
 def test_micro_batches_are_numbered(tmp_path: Path):
     train(
-        tmp_path, [WhyslowCallback(out=tmp_path / "mine", max_overhead=1)], gradient_accumulation_steps=3, max_steps=10
+        tmp_path,
+        [WhyslowCallback(out=tmp_path / "mine", max_overhead=1, hooks="all")],
+        gradient_accumulation_steps=3,
+        max_steps=10,
     )
     records = records_of(tmp_path / "mine")
     assert steps_of(records, layout.TRAINING_STEP) == [10]

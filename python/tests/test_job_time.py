@@ -251,7 +251,7 @@ def test_libraries_are_timed_whenever_they_are_imported(
     use(fake)  # the original again
     assert capture.job_clock.phases[phase].count == 1
     for name in [name for name in sys.modules if name.split(".")[0] == packages[0]]:
-        monkeypatch.delitem(sys.modules, name)
+        del sys.modules[name]
 
 
 def test_workers_forked_during_an_evaluation_get_the_original_torch(tmp_path: Path) -> None:

@@ -11,16 +11,20 @@ import { decide } from './kit/decide.js';
 import { compileLogAnswer, compilingRemark } from './run/compile-log.js';
 import { hangAnswer } from './run/hang.js';
 import { jobPhaseAnswer, jobViewOf } from './run/job-phase.js';
+import { memoryAnswer } from './run/memory.js';
 import { programRemark, startUpRemark } from './run/recording.js';
 import { lateRanksRemark, unrecordedRanksRemark } from './run/remarks.js';
 import { noAnswer, stepsAnswer } from './run/steps.js';
 import { telemetryAnswer } from './run/telemetry.js';
+import { threadsAnswer } from './run/threads.js';
 
 /** The first that answers decides: what was measured, then what was only seen. */
 const MAKERS: readonly Maker<Observed>[] = [
   jobPhaseAnswer,
+  threadsAnswer,
   stepsAnswer,
   hangAnswer,
+  memoryAnswer,
   telemetryAnswer,
   compileLogAnswer,
   noAnswer,

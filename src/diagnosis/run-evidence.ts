@@ -1,6 +1,7 @@
 import { ns } from '../base/units.js';
 import { manifestOf } from '../ingest/input.js';
 import type { RunInputs } from '../ingest/read-run.js';
+import type { MemoryFacts } from '../memory/memory-facts.js';
 import type { CompiledFunction, GraphBreak } from '../model/compile-log.js';
 import { type Compiling, compilingOf, type RankLog } from './compiling/compiling.js';
 import { type Hang, hangOf } from './hang/hang.js';
@@ -8,6 +9,8 @@ import { type ProcessStacks, processStacks, type RankProfile } from './hang/proc
 import type { RankDump } from './hang/progress.js';
 import type { RankActivity } from './ranks/rank-activity.js';
 
+export type { MemoryKind } from '../memory/kinds.js';
+export type { MemoryFacts } from '../memory/memory-facts.js';
 export type { CompiledFunction, FailedGuard, GraphBreak, GuardKind } from '../model/compile-log.js';
 
 /** What files other than traces and event logs show about the job. Empty if there are none. */
@@ -19,10 +22,19 @@ export interface RunEvidence {
   readonly compiling: Compiling | null;
   /** Who waits for whom, from dumps of the flight recorder. Null: there are none, or nobody waits. */
   readonly hang: Hang | null;
+  /** What holds the memory of each GPU, from memory snapshots. */
+  readonly memory: readonly RankMemory[];
   /** What the main thread of each process does, from py-spy. */
   readonly stacks: readonly ProcessStacks[];
   /** What samples of /proc say, by rank. */
   readonly activity: ReadonlyMap<number, RankActivity>;
+}
+
+/** One GPU of one process. */
+export interface RankMemory {
+  /** Null: the file name does not show it. */
+  readonly rank: number | null;
+  readonly facts: MemoryFacts;
 }
 
 export const NO_EVIDENCE: RunEvidence = {
@@ -30,6 +42,7 @@ export const NO_EVIDENCE: RunEvidence = {
   graphBreaks: [],
   compiling: null,
   hang: null,
+  memory: [],
   stacks: [],
   activity: new Map(),
 };
@@ -55,6 +68,9 @@ export function runEvidence(
       ),
     ),
     hang: hangOf(rankDumps(beside)),
+    memory: beside.flatMap(({ evidence, hints }) =>
+      (evidence.memory ?? []).map((facts) => ({ rank: hints.rank, facts })),
+    ),
     stacks: processStacks(rankProfiles(beside)),
     activity,
   };

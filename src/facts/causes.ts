@@ -24,6 +24,9 @@ export const CAUSES = [
   'rank-elsewhere',
   'stack-dump',
   'one-look',
+  // Memory snapshots.
+  'out-of-memory',
+  'memory-peak',
   // Telemetry alone.
   'gpu-waits',
   'busy-but-starved',

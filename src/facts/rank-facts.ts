@@ -46,4 +46,13 @@ export interface PhaseKnowledge {
   readonly mayHide?: readonly Ns[];
   /** Source line that makes batches; set when the input time comes from stack samples, null when from phases. */
   readonly inputLine: string | null;
+  /** How the loop gets its batches, if it has no DataLoader. */
+  readonly inputKind?: InputKind;
 }
+
+/**
+ * `generator`: code below the loop makes them. Otherwise another thread (`queue`), process (`message`), pool (`future`) or
+ * coroutine (`await`) does, and the loop waits for it.
+ */
+export const INPUT_KINDS = ['generator', 'queue', 'message', 'future', 'await'] as const;
+export type InputKind = (typeof INPUT_KINDS)[number];

@@ -15,6 +15,8 @@ export const SETTINGS: readonly string[] = [
   'max_overhead',
   'resume_step',
   'auto_phases',
+  'hooks',
+  'control',
   'stacks',
   'run',
   'trace.enabled',

@@ -142,6 +142,7 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
       copyingHost: copyingHost(records, periods),
       mayHide: computingBeforeWaits(records, steps),
       inputLine: input?.line ?? null,
+      ...(input ? { inputKind: input.kind } : {}),
     },
     timeline,
     periods: periods.ns,

@@ -12,7 +12,14 @@ describe('input that stack samples show', () => {
     expect(found({ samples: 60, of: 100, ...AT })).toEqual({
       share: 0.6,
       line: 'train.py:12 (yield make())',
+      kind: 'generator',
     });
+    // A thread that waits for somebody else does not train there.
+    expect(found({ samples: 98, of: 100, kind: 'await', ...AT })).toMatchObject({
+      share: 0.98,
+      kind: 'await',
+    });
+    expect(found({ samples: 60, of: 100, kind: 'other', ...AT })?.kind).toBe('generator');
   });
 
   it.each([

@@ -1,4 +1,5 @@
 import { type Share, share } from '../base/units.js';
+import { INPUT_KINDS, type InputKind } from '../facts/rank-facts.js';
 import { type TimeByClass, totals } from '../facts/time-class.js';
 import type { EventLogHeader } from '../model/event-log.js';
 
@@ -6,6 +7,7 @@ import type { EventLogHeader } from '../model/event-log.js';
 export interface SampledInput {
   readonly share: Share;
   readonly line: string;
+  readonly kind: InputKind;
 }
 
 /** With fewer samples of training the share is a guess. */
@@ -20,14 +22,15 @@ const MAX_TEXT = 120;
 export function sampledInput(header: EventLogHeader | null): SampledInput | null {
   const value = header?.fields.input;
   if (typeof value !== 'object' || value === null) return null;
-  const { samples, of, file, line, source } = value as Readonly<Record<string, unknown>>;
+  const { samples, of, file, line, source, kind: given } = value as Readonly<Record<string, unknown>>;
   if (typeof samples !== 'number' || typeof of !== 'number' || !(of >= ENOUGH) || !(samples >= 0))
     return null;
   const part = samples / of;
-  if (!(part >= LEAST && part <= MOST)) return null;
+  const kind = INPUT_KINDS.find((known) => known === given) ?? 'generator';
+  if (!(part >= LEAST && part <= (kind === 'generator' ? MOST : 1))) return null;
   const place = `${String(file).slice(0, MAX_TEXT)}:${Number(line) || 0}`;
   const code = typeof source === 'string' && source !== '' ? ` (${source.slice(0, MAX_TEXT)})` : '';
-  return { share: share(part), line: place + code };
+  return { share: share(part), line: place + code, kind };
 }
 
 /** Time outside all phases that samples show to be input. What the device computes meanwhile is no wait. */

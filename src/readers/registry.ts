@@ -6,6 +6,7 @@ import { factsReader } from './facts/descriptor.js';
 import { flightRecorderReader } from './flight-recorder/descriptor.js';
 import { kinetoReader } from './kineto/descriptor.js';
 import { manifestReader } from './manifest/descriptor.js';
+import { memorySnapshotReader } from './memory-snapshot/descriptor.js';
 import { nsysReader } from './nsys/descriptor.js';
 import { perfettoReader } from './perfetto/descriptor.js';
 import { procSamplesReader } from './proc-samples/descriptor.js';
@@ -26,6 +27,7 @@ export const READERS: readonly ReaderDescriptor[] = [
   manifestReader,
   eventsReader,
   flightRecorderReader,
+  memorySnapshotReader,
   executionTraceReader,
   pySpyReader,
   kinetoReader,

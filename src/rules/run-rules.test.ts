@@ -109,15 +109,15 @@ describe('a job that does more than train', () => {
 
 describe('the order to try fixes in', () => {
   const advice = rule('advice', 'free', () => ({ addresses: null }));
-  const elsewhere = rule('elsewhere', 'free', () => ({ addresses: 'data', price: gain(9) }));
+  const elsewhere = rule('elsewhere', 'free', () => ({ addresses: 'data', price: gain(1.6) }));
   const unpriced = rule('unpriced', 'free', () => ({}));
   const dear = rule('dear', 'code', () => ({ price: gain(5) }));
   const small = rule('small', 'knob', () => ({ price: gain(1.1) }));
   const large = rule('large', 'knob', () => ({ price: gain(2) }));
   const flag = rule('flag', 'code', () => ({ price: gain(1.05), remedy: use('tf32') }));
 
-  it('is: the bottleneck, then gains that are known, the largest first; advice last', () => {
-    const ids = ['dear', 'large', 'small', 'flag', 'unpriced', 'elsewhere', 'advice'];
+  it('is: the largest gain first, whatever it addresses; unknown gains after known ones; advice last', () => {
+    const ids = ['dear', 'large', 'elsewhere', 'small', 'flag', 'unpriced', 'advice'];
     const rules = [advice, elsewhere, unpriced, dear, small, large, flag];
     expect(idsOf(rules)).toEqual(ids);
     expect(idsOf(rules.toReversed())).toEqual(ids);
@@ -165,9 +165,14 @@ describe('the order to try fixes in', () => {
     expect(idsOf([dear, late(1.03)])).toEqual(['dear', 'late']);
   });
 
-  it('follows the verdict', () => {
-    expect(idsOf([dear, elsewhere], 'data')).toEqual(['elsewhere', 'dear']);
-    expect(idsOf([elsewhere, dear], 'compute')).toEqual(['dear', 'elsewhere']);
+  it('weights gains by confidence', () => {
+    const unsure = rule('unsure', 'code', () => ({ price: gain(5), confidence: 0.3 }));
+    expect(idsOf([unsure, large])).toEqual(['large', 'unsure']);
+  });
+
+  it('follows the verdict among fixes that gain about as much', () => {
+    expect(idsOf([large, elsewhere], 'data')).toEqual(['elsewhere', 'large']);
+    expect(idsOf([elsewhere, large], 'compute')).toEqual(['large', 'elsewhere']);
   });
 });
 

@@ -172,25 +172,25 @@ const costRank = (found: Found): number => COSTS.indexOf(costOf(found));
 const WORTH_FIRST = 1.05;
 
 /**
- * What the verdict names first, then a late rank, if it costs enough. Then what addresses the bottleneck, the rest, and advice
- * on measuring; within these, known gains before unknown ones.
+ * What the verdict names first, then a late rank, if it costs enough. Then what is likely to gain most, whatever it addresses,
+ * and at last advice on measuring. A gain that is not known counts as little, and as less away from the bottleneck.
  */
 function inOrder(all: readonly Joined[], { bottleneck, cause }: RunFacts['verdict']): Joined[] {
   const target = timeOf(bottleneck);
   const groupOf = ({ finding, rule }: Joined) => {
     if (finding.id === cause) return 0;
     if (rule.comesFirst && (finding.price?.speedup.likely ?? WORTH_FIRST) >= WORTH_FIRST) return 1;
-    return finding.addresses === target ? 2 : finding.addresses === null ? 4 : 3;
+    return finding.addresses === null ? 3 : 2;
   };
   const ids = new Set<string>(all.map((f) => f.finding.id));
   const [further, first] = partition(all, ({ rule }) => ids.has(rule.furtherThan ?? ''));
-  const ordered = [0, 1, 2, 3, 4].flatMap((group) => {
-    const [priced, unpriced] = partition(
+  const ordered = [0, 1, 2, 3].flatMap((group) =>
+    byWorth(
       first.filter((f) => groupOf(f) === group),
-      (f) => f.finding.price !== null,
-    );
-    return [...byGain(priced, further), ...unpriced.toSorted((a, b) => costRank(a) - costRank(b))];
-  });
+      further,
+      target,
+    ),
+  );
   return further.reduce((list, f) => list.toSpliced(placeOf(f, list), 0, f), ordered);
 }
 
@@ -212,21 +212,37 @@ function placeOf({ finding, rule }: Joined, list: readonly Joined[]): number {
   return Math.max(last + 1, Math.min(2, fixes));
 }
 
-/** A fix that saves this part of what the best one saves gains about as much. */
+/** A fix that is worth this part of the best one is worth about as much. */
 const ALIKE = 0.75;
+/**
+ * Part of the step that a fix without a price is taken to save, if it addresses the bottleneck, and otherwise. A pattern alone
+ * may cost nothing: in the zoo T18 fires on most host-bound loops, whatever fault they have.
+ */
+const UNKNOWN_SAVING = { ofBottleneck: 0.03, other: 0.01 } as const;
 
-/** The largest gain first; among about equal gains, the cheapest fix. A larger fix counts for the one that it extends. */
-function byGain(priced: readonly Joined[], further: readonly Joined[]): Joined[] {
+/**
+ * The largest likely saving first, weighted by how sure the finding is; among about equal ones, what addresses the bottleneck,
+ * and then the cheapest fix. A larger fix counts for the one that it extends.
+ */
+function byWorth(
+  findings: readonly Joined[],
+  further: readonly Joined[],
+  target: ReturnType<typeof timeOf>,
+): Joined[] {
   const saving = (f: Joined): number => {
+    if (f.finding.price === null)
+      return f.finding.addresses === target ? UNKNOWN_SAVING.ofBottleneck : UNKNOWN_SAVING.other;
     const steps = [f, ...further.filter(({ rule }) => rule.furtherThan === f.finding.id)];
-    return 1 - 1 / largest(steps.map((step) => gainOf(step.finding)));
+    return Math.max(0, 1 - 1 / largest(steps.map((step) => gainOf(step.finding))));
   };
-  const left = priced.toSorted((a, b) => saving(b) - saving(a));
+  const elsewhere = (f: Joined) => Number(f.finding.addresses !== target);
+  const worth = new Map(findings.map((f) => [f, saving(f) * f.finding.confidence]));
+  const left = findings.toSorted((a, b) => worth.get(b)! - worth.get(a)!);
   const ordered: Joined[] = [];
   while (left.length > 0) {
-    const best = saving(left[0]!);
-    const alike = left.filter((f) => saving(f) >= ALIKE * best);
-    const next = alike.toSorted((a, b) => costRank(a) - costRank(b))[0]!;
+    const best = worth.get(left[0]!)!;
+    const alike = left.filter((f) => worth.get(f)! >= ALIKE * best);
+    const next = alike.toSorted((a, b) => elsewhere(a) - elsewhere(b) || costRank(a) - costRank(b))[0]!;
     ordered.push(next);
     left.splice(left.indexOf(next), 1);
   }

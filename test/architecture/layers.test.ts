@@ -10,7 +10,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   remedies: ['base'],
   model: ['base'],
   sources: ['base'],
-  readers: ['base', 'model', 'telemetry'],
+  readers: ['base', 'model', 'telemetry', 'memory'],
+  memory: ['base', 'model'],
   facts: ['base'],
   replay: ['base', 'facts'],
   traces: ['base', 'model', 'facts', 'replay'],
@@ -19,7 +20,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   drawing: ['base', 'model', 'facts', 'traces'],
   ingest: ['base', 'model', 'sources', 'readers', 'traces', 'drawing', 'logs', 'facts'],
   run: ['base', 'model', 'facts', 'logs', 'telemetry'],
-  diagnosis: ['base', 'model', 'facts', 'replay', 'traces', 'logs', 'telemetry', 'ingest', 'run'],
+  diagnosis: ['base', 'model', 'facts', 'replay', 'traces', 'logs', 'telemetry', 'memory', 'ingest', 'run'],
   answers: [
     'base',
     'remedies',

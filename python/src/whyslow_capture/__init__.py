@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from .copies import to_device
     from .handle import CaptureHandle, DisabledCapture
     from .metrics import MetricsGather, MetricsMismatchError
+    from .patching import ActivePatch, patches
 
 _MODULES = {
+    "ActivePatch": "patching",
     "CaptureConfig": "config",
     "CaptureHandle": "handle",
     "DisabledCapture": "handle",
@@ -35,10 +37,12 @@ _MODULES = {
     "TraceConfig": "config",
     "active": "api",
     "capture": "api",
+    "patches": "patching",
     "to_device": "copies",
 }
 
 __all__ = [
+    "ActivePatch",
     "CaptureConfig",
     "CaptureHandle",
     "DisabledCapture",
@@ -48,6 +52,7 @@ __all__ = [
     "__version__",
     "active",
     "capture",
+    "patches",
     "to_device",
 ]
 

@@ -70,7 +70,7 @@ def capture(out: str | os.PathLike[str] | None = None, **config: object) -> Capt
 
 
 # Unless the user sets them: the settings of a capture that belongs to `whyslow run`.
-RUN_DEFAULTS = {"spread_steps": True, "trace.enabled": True}
+RUN_DEFAULTS = {"spread_steps": True, "hooks": "all", "trace.enabled": True}
 
 
 def _join_whyslow_run(config: dict[str, object], problems: ProblemLog) -> None:

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .config_values import boolean, names, one_of, optional_text, ranks, share, text, whole
+from .config_values import boolean, names, one_of, optional_text, ranks, share, some_of, text, whole
 from .problems import ProblemLog
+from .touched import CHOICES, groups_of
 
 # With tracing on but no period there is one window: after compilation and cache warm-up, but within a short trial. Jobs
 # save, evaluate and log every 10, 20, 50 or 100 steps, so not in steps 21 to 26. It comes sooner where steps are slow,
@@ -65,10 +66,18 @@ class CaptureConfig:
     resume_step: int = 0
     # Find DataLoader waits, copies, forward, backward, optimizer and collectives automatically.
     auto_phases: bool = True
+    # Which of them: "public" (torch's own hooks and the DataLoader), "all", or groups of touched.py.
+    hooks: tuple[str, ...] = ("public",)
+    # Look once per second whether `whyslow capture` asks for a window.
+    control: bool = True
     # Look at the Python stack of the training thread a few times per second: which lines of the job hold the host.
     stacks: bool = True
     run: str | None = None
     trace: TraceConfig = field(default_factory=TraceConfig)
+
+    @property
+    def hook_groups(self) -> frozenset[str]:
+        return groups_of(self.hooks) if self.auto_phases else frozenset()
 
 
 PARSERS = {
@@ -83,6 +92,8 @@ PARSERS = {
     "max_overhead": share,
     "resume_step": whole(0),
     "auto_phases": boolean,
+    "hooks": some_of(*CHOICES),
+    "control": boolean,
     "stacks": boolean,
     "run": optional_text,
     "trace.enabled": boolean,

@@ -81,6 +81,16 @@ def names(value: object) -> tuple[str, ...]:
     raise BadValueError('one name or several, such as "train_actor,train_log_probs"')
 
 
+def some_of(*allowed: str) -> Parser:
+    def parse(value: object) -> tuple[str, ...]:
+        found = names(value)
+        if not set(found) <= set(allowed):
+            raise BadValueError("one or several of " + ", ".join(allowed))
+        return found
+
+    return parse
+
+
 def text(value: object) -> str:
     if isinstance(value, (str, os.PathLike)):
         found = os.fspath(value)

@@ -10,6 +10,7 @@ from .cores import cores
 from .events.budget import DENSE_STEPS
 from .events.recorder import Recorder
 from .events.writer import EventsWriter
+from .patching import installed_so_far
 from .run_name import CHANGED, agreed_run_id, job_token, own_run
 
 if TYPE_CHECKING:
@@ -182,6 +183,7 @@ class RunFiles:
         ):
             if known is not None:
                 extra[name] = known
+        extra["hooks"] = installed_so_far()
         extra["cores"] = cores()
         used = capture.cpu.summary()
         if used is not None:

@@ -87,11 +87,12 @@ class Capture:
         """`steps`: "manual" if the job calls step(), "optimizer" if each optimizer step ends a training step."""
         self._steps_are_manual = steps == "manual"
         with self.problems.guard("open", "starting the capture"):
-            if self.config.auto_phases:
+            groups = self.config.hook_groups
+            self.job.install(groups)
+            if groups:
                 from .hooks import install
 
-                self.hooks = install(self, steps=steps)
-                self.job.install()
+                self.hooks = install(self, steps=steps, groups=groups)
             self.job_clock.start(self.recorder)
             self.recorder.buffer.outside = self.job_clock.totals
             atexit.register(self.close)
@@ -289,6 +290,8 @@ class Capture:
                 is_second=lambda: self.files.is_second,
                 recorder_watch_setter=self.recorder.set_watch,
                 current_step=lambda: self.recorder.current_step,
+                on_demand=self.config.control,
             )
             self.recorder.disturbance = lambda: PROFILER_USE.disturbance
-            PROFILER_USE.on_change = self.recorder.profiler_changed
+            if not self.is_closed:
+                PROFILER_USE.on_change = self.recorder.profiler_changed

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { isAboutMemory } from '../../answers/run/memory.js';
 import { InputError } from '../../base/input-error.js';
 import { bytes, formatBytes } from '../../base/units.js';
 import type { Bottleneck, Report, StepRange } from '../../library/vocabulary.js';
@@ -174,9 +175,9 @@ export async function forTerminal(
 
 /** `--fail-on unknown` comes before the exit code of "no verdict". */
 function setExitCode(report: Report, failOn: readonly Bottleneck[], context: CommandContext): void {
-  const { bottleneck } = report.verdict;
+  const { bottleneck, cause } = report.verdict;
   if (failOn.includes(bottleneck)) {
     say(context, `exit code 1, because the bottleneck is ${bottleneck} (--fail-on)`);
     context.exitWith(EXIT.gateFailed);
-  } else if (bottleneck === 'unknown') context.exitWith(EXIT.noVerdict);
+  } else if (bottleneck === 'unknown' && !isAboutMemory(cause)) context.exitWith(EXIT.noVerdict);
 }

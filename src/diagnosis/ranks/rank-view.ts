@@ -2,7 +2,7 @@ import type { CheckResult } from '../../base/check.js';
 import { ns, share } from '../../base/units.js';
 import { type DeviceRates, findDevice } from '../../facts/device-rates.js';
 import type { JobTime } from '../../facts/job-time.js';
-import type { CopyTime, PhaseKnowledge, RankFacts } from '../../facts/rank-facts.js';
+import type { CopyTime, InputKind, PhaseKnowledge, RankFacts } from '../../facts/rank-facts.js';
 import type { StepFacts } from '../../facts/step-facts.js';
 import { type StepTime, stepTime } from '../../facts/step-facts.js';
 import type { TimeByClass } from '../../facts/time-class.js';
@@ -50,6 +50,8 @@ interface ViewOf<Facts extends RankFacts> {
   readonly copies: CopyTime;
   /** Source line that makes batches in the training loop, if the input time comes from stack samples. Null: it does not. */
   readonly inputLine: string | null;
+  /** How the loop waits for it. */
+  readonly inputKind?: InputKind | undefined;
   /** The wall time of the whole process. Null: not recorded. */
   readonly job: JobTime | null;
   /** What the event log does not show. */
@@ -93,6 +95,7 @@ export function viewLog(
     divided: { by: 'log', steps, phases },
     copies: facts.copies,
     inputLine: phases.inputLine,
+    inputKind: phases.inputKind,
     job,
     notes,
   };
@@ -149,6 +152,7 @@ export function viewTrace(
       : { by: 'trace', steps: facts.steps, phases: null },
     copies: differs ? directed(time.copy, copies) : copies,
     inputLine: seesInput(facts) ? null : (log?.inputLine ?? null),
+    inputKind: log?.inputKind,
     log,
   };
 }

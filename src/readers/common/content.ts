@@ -1,4 +1,5 @@
 import type { ColumnStore } from '../../base/shape.js';
+import type { MemoryFacts } from '../../memory/memory-facts.js';
 import type { CompileLog } from '../../model/compile-log.js';
 import type { EventLog } from '../../model/event-log.js';
 import type { FlightDump } from '../../model/flight-dump.js';
@@ -30,6 +31,8 @@ export interface Evidence {
   readonly activity?: JobActivity | null;
   readonly compileLog?: CompileLog;
   readonly flightDump?: FlightDump;
+  /** One entry per GPU. */
+  readonly memory?: readonly MemoryFacts[];
   readonly stacks?: readonly StackProfile[];
 }
 

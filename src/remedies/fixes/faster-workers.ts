@@ -1,6 +1,5 @@
 import { formatCount } from '../../base/units.js';
 import { remedy, type Spelled } from '../kit/remedy.js';
-import { SPLIT_LINES, splitFirst, type Unsplit } from './loader.js';
 
 /** What holds the workers up. `timer`: they sleep on a timer. `handover`: the training thread unpacks their batches. */
 export type WorkerLimit = 'unknown' | 'cpu' | 'io' | 'timer' | 'handover';
@@ -12,10 +11,6 @@ export interface Slow {
   readonly cores?: number;
   /** The cores are shared out among ranks. */
   readonly forEachRank?: boolean;
-  /** Workers that sleep share cores: this many might help too. */
-  readonly orWorkers?: number;
-  /** Several workers would yield the same samples. */
-  readonly unsplit?: Unsplit | null;
 }
 
 /** A clause without a full stop, so that other advice can end with it. */
@@ -35,27 +30,25 @@ const LOOK = 'whyslow triage --stacks      # what the workers of the running job
 export const fasterWorkers = remedy({
   id: 'faster-workers',
   title: 'less work for each DataLoader worker',
-  cost: ({ orWorkers, unsplit }: Slow) => (orWorkers === undefined || unsplit ? 'code' : 'knob'),
-  risk: ({ orWorkers, unsplit }: Slow) => (orWorkers === undefined || unsplit ? 'data' : 'memory'),
+  cost: 'code',
+  risk: 'data',
   check: 'Compare a few hundred batches before and after: same samples, same distribution of augmentation.',
-  text: (args: Slow) => `${splitFirst(args.unsplit)}${textOf(args)}`,
+  text: (args: Slow) => textOf(args),
   plain: (args) => codeOf(args),
   usual: { limit: 'unknown', hasGpu: true },
 });
 
-function textOf({ limit, hasGpu, now, cores, forEachRank, orWorkers }: Slow): string {
+function textOf({ limit, hasGpu, now, cores, forEachRank }: Slow): string {
   if (limit === 'handover')
     return `The training thread spends the wait unpacking batches, and more workers do not change that. Hand over fewer and smaller tensors: one per field and batch.${hasGpu ? ' Convert to float on the GPU. pin_memory=True unpacks on a thread of its own.' : ''}`;
   if (limit === 'unknown')
     return 'Look at the workers while the job runs (whyslow triage). At 100% CPU: move decoding and augmentation to the GPU, or do them once beforehand. Sleeping in read(): stage the data on local NVMe, and pack small files into large shards.';
   const instead = capitalized(fasterWorkersInShort({ limit, hasGpu }));
-  if (orWorkers !== undefined)
-    return `${instead}. Or raise num_workers from ${now} to ${orWorkers}: workers that sleep need no core of their own (there are ${formatCount(cores ?? 1, 'core')}; torch warns about more workers than cores all the same).`;
   const each = forEachRank ? ' for each rank' : '';
   return `${formatCount(cores ?? 1, 'core')}${each} and ${formatCount(now ?? 0, 'worker')}: more workers would not help. ${instead}.`;
 }
 
-function codeOf({ limit, hasGpu, orWorkers, unsplit }: Slow): Spelled {
+function codeOf({ limit, hasGpu }: Slow): Spelled {
   if (limit === 'handover')
     return hasGpu
       ? {
@@ -78,9 +71,7 @@ function codeOf({ limit, hasGpu, orWorkers, unsplit }: Slow): Spelled {
       ? '# kornia / torchvision.transforms.v2 on the GPU, or decoded shards'
       : '# decoded shards (webdataset, parquet, .npy)',
   }[limit];
-  return orWorkers === undefined
-    ? { lines: [first] }
-    : { before: [...(unsplit ? SPLIT_LINES : []), first], set: { DataLoader: { num_workers: orWorkers } } };
+  return { lines: [first] };
 }
 
 const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

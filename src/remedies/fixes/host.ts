@@ -5,6 +5,8 @@ import { NONE, remedy } from '../kit/remedy.js';
 export interface Garbage {
   /** Only what a trial applies. */
   readonly tried?: boolean;
+  /** The job asks for collections itself. */
+  readonly asked?: boolean;
 }
 
 export const gcFrozen = remedy({
@@ -13,36 +15,104 @@ export const gcFrozen = remedy({
   cost: 'code',
   risk: 'memory',
   check: 'Watch the host’s memory: reference cycles live until the next collection.',
-  text: 'Freeze the objects that exist before training, and collect at steps of your choice, on all ranks at once. Remove gc.collect() and torch.cuda.empty_cache() from the loop.',
-  plain: ({ tried }: Garbage) => ({
-    lines: tried
-      ? [
-          'gc.collect(); gc.freeze()  # once, after the first steps',
-          '# remove gc.collect() from the training loop, if it is there',
-        ]
-      : [
-          'gc.collect(); gc.freeze()          # once, before the first step',
-          'gc.disable()',
-          'if step % 1000 == 0: gc.collect()  # in the loop',
-        ],
+  text: ({ asked }: Garbage) =>
+    asked
+      ? 'Remove gc.collect() from the loop, or call it every thousand steps: each call looks at every object of the process. Objects that exist before training can be frozen.'
+      : 'Freeze the objects that exist before training, and collect at steps of your choice, on all ranks at once.',
+  plain: ({ tried, asked }) => ({
+    lines: asked
+      ? ['gc.collect(); gc.freeze()          # once, before the first step', '# no gc.collect() in the loop']
+      : tried
+        ? [
+            'gc.collect(); gc.freeze()  # once, after the first steps',
+            '# remove gc.collect() from the training loop, if it is there',
+          ]
+        : [
+            'gc.collect(); gc.freeze()          # once, before the first step',
+            'gc.disable()',
+            'if step % 1000 == 0: gc.collect()  # in the loop',
+          ],
   }),
   usual: {},
   trial: { answers: ['host-pause', 'gc-time'], args: () => ({ tried: true }) },
 });
 
+export interface Pause {
+  /** Full garbage collections were recorded in this job. */
+  readonly collections?: boolean;
+}
+
 export const findPause = remedy({
   id: 'find-pause',
   title: 'no pauses of the training thread',
   cost: 'code',
-  risk: 'memory',
-  check: 'Watch memory over a few thousand steps after you turn the collector off.',
-  text: 'Find out what runs there: garbage collection (gc.freeze(), collect at set steps), logging, file writes, data made by hand. A stack dump during a pause shows it.',
-  plain: {
+  risk: ({ collections }: Pause) => (collections ? 'memory' : 'none'),
+  check: 'Watch memory over a few thousand steps if you turn the garbage collector off.',
+  text: ({ collections }) =>
+    `Find out what runs there: ${collections ? 'garbage collection (gc.freeze(), collect at set steps), ' : ''}logging, file writes, data made by hand. A stack dump during a pause shows it.`,
+  plain: ({ collections }) => ({
     lines: [
       'py-spy dump --pid <training process>      # during a pause',
-      'gc.disable()                # gc.collect() every 1000 steps',
+      ...(collections ? ['gc.disable()                # gc.collect() every 1000 steps'] : []),
+    ],
+  }),
+  usual: {},
+});
+
+export const ownCode = remedy({
+  id: 'own-code',
+  title: 'less work between the calls of the model',
+  cost: 'code',
+  risk: 'none',
+  check: 'Results are the same.',
+  text: 'Do it every N steps, outside the loop, or on whole tensors instead of element by element; work that training does not wait for belongs in another process.',
+  plain: { lines: ['if step % 100 == 0:', '    ...   # what the line does'] },
+  usual: NONE,
+});
+
+export const foreachAverage = remedy({
+  id: 'foreach-average',
+  title: 'averaged weights updated in place, all at once',
+  cost: 'code',
+  risk: 'none',
+  check:
+    'The averaged weights are the same to rounding. Buffers (batch norm) are not averaged unless you ask for it.',
+  text: 'Update the average in place and for all parameters at once, instead of copying the weights. Every ten steps with decay ** 10 is usually as good. A snapshot for later needs a copy only when it is taken.',
+  plain: {
+    lines: [
+      'from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn',
+      'ema = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(0.999))',
+      'ema.update_parameters(model)      # in each step',
     ],
   },
+  usual: NONE,
+});
+
+export const shorterLock = remedy({
+  id: 'shorter-lock',
+  title: 'nothing slow while a lock is held',
+  cost: 'code',
+  risk: 'data',
+  check: 'What the lock protects must still be read and written as a whole.',
+  text: 'Find the thread that holds the lock and let it do its slow work before it takes it. Hand values over in a queue (put_nowait) instead of sharing them.',
+  plain: {
+    lines: [
+      'result = slow_work()          # without the lock',
+      'with lock: shared = result    # only the exchange',
+      'py-spy dump --pid <training process>   # who holds it',
+    ],
+  },
+  usual: NONE,
+});
+
+export const noSleep = remedy({
+  id: 'no-sleep',
+  title: 'no sleep in the loop',
+  cost: 'code',
+  risk: 'none',
+  check: 'Whatever the sleep waited for must be there: a file, a rate limit, another process.',
+  text: 'Remove the sleep, or move what waits (a retry, a rate limit, polling) into a thread or process of its own.',
+  plain: { lines: ['# no time.sleep() between steps; Event.wait() ends as soon as it is set'] },
   usual: NONE,
 });
 

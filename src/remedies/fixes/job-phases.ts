@@ -88,6 +88,8 @@ export const fasterGeneration = remedy({
 
 export interface Rollout {
   readonly environments: number;
+  /** The training thread sleeps meanwhile: environments wait, and need no core each. */
+  readonly sleeps?: boolean;
 }
 
 export const moreEnvironments = remedy({
@@ -97,11 +99,13 @@ export const moreEnvironments = remedy({
   risk: 'data',
   check:
     'With n environments a rollout of the same length has n times the data: divide the number of steps by n, or tune again. Seed each environment.',
-  text: 'If the environment is slow, run several of them at once, in processes, one for each core. If the model is slow, use more environments for each call, since a larger batch costs little more. Longer rollouts with larger mini-batches need fewer updates.',
-  plain: ({ environments }: Rollout) => ({
+  text: ({ sleeps }: Rollout) =>
+    `${sleeps ? 'The environments wait for most of the time: run several at once, more than there are cores.' : 'If the environment is slow, run several of them at once, in processes, one for each core. If the model is slow, use more environments for each call, since a larger batch costs little more.'} Longer rollouts with larger mini-batches need fewer updates.`,
+  plain: ({ environments }) => ({
     lines: [
       `make_vec_env(make_env, n_envs=${environments}, vec_env_cls=SubprocVecEnv)   # SB3`,
       `gymnasium.vector.AsyncVectorEnv([make_env] * ${environments})`,
+      `torchrl.envs.ParallelEnv(${environments}, make_env)`,
     ],
   }),
   usual: { environments: 8 },

@@ -25,13 +25,17 @@ import {
   expandableSegments,
   findPause,
   fixedSizes,
+  foreachAverage,
   gcFrozen,
   keepCache,
   lateReads,
   lessHostMemory,
   lightProfiler,
   memorySnapshot,
+  noSleep,
+  ownCode,
   profileOnce,
+  shorterLock,
 } from './host.js';
 import {
   backgroundCheckpoint,
@@ -54,7 +58,15 @@ import {
   sparseEmbeddings,
   tf32,
 } from './kernels.js';
-import { checkWorkers, loaderPersistent, loaderPrefetch, loaderWorkers, pinnedCopies } from './loader.js';
+import {
+  checkWorkers,
+  fedInput,
+  loaderPersistent,
+  loaderPrefetch,
+  loaderWorkers,
+  pinnedCopies,
+} from './loader.js';
+import { checkpointBlocks, fusedLoss, letGo, shardedState } from './memory.js';
 import { dropGradients, fusedOptimizer, largerMicroBatch } from './optimizer.js';
 import {
   askNetwork,
@@ -67,7 +79,7 @@ import {
 } from './ranks.js';
 import { lookFromOutside, nsight, recordTrace, stepBreakdown, watchRun } from './recordings.js';
 import { dumpMissing, readStacks } from './stacks.js';
-import { fewerThreads, numaBinding, ompThreads, toDevice } from './threads.js';
+import { backgroundProcess, fewerThreads, numaBinding, ompThreads, toDevice } from './threads.js';
 
 /** Every remedy, in the order in which `whyslow try --all` runs those that have a trial: cheap and harmless ones first. Add yours here. */
 export const REMEDIES = [
@@ -98,15 +110,18 @@ export const REMEDIES = [
   askNetwork,
   asyncLaunches,
   backgroundCheckpoint,
+  backgroundProcess,
   balanceRanks,
   bucketedGradients,
   checkWorkers,
+  checkpointBlocks,
   compileOnce,
   cudnnBenchmarkOff,
   dropGradients,
   dumpMissing,
   fasterGeneration,
   fasterWorkers,
+  fedInput,
   fewShapes,
   fewerCheckpoints,
   fewerEvaluations,
@@ -116,6 +131,10 @@ export const REMEDIES = [
   firstBottleneck,
   fixLateRank,
   fixedSizes,
+  fusedLoss,
+  letGo,
+  shardedState,
+  foreachAverage,
   keepActivations,
   keepCompileCache,
   lateReads,
@@ -125,9 +144,11 @@ export const REMEDIES = [
   memorySnapshot,
   moreEnvironments,
   noScaler,
+  noSleep,
   nsight,
   oneCollective,
   overlapCollectives,
+  ownCode,
   paddedSizes,
   pipelineSchedule,
   profileOnce,
@@ -135,6 +156,7 @@ export const REMEDIES = [
   recordTrace,
   sameBranch,
   shardedUnits,
+  shorterLock,
   singlePrecision,
   sparseEmbeddings,
   stableGuards,

@@ -1,5 +1,5 @@
 import { formatCount } from '../../base/units.js';
-import { NONE, remedy, type Spelled } from '../kit/remedy.js';
+import { remedy, type Spelled } from '../kit/remedy.js';
 
 export interface Copies {
   /** The memory is pinned already: only the copy waits. */
@@ -29,16 +29,27 @@ export const pinnedCopies = remedy({
   trial: { answers: ['pageable-copy', 'blocking-copy'], alsoFor: ['exposed-copy'] },
 });
 
+export interface Kept {
+  /** Each start comes with a DataLoader of its own. `perBatch`: what starting workers costs for each batch, `21.3 ms`. */
+  readonly anew?: { readonly perBatch: string };
+}
+
 export const loaderPersistent = remedy({
   id: 'loader-persistent',
   title: 'DataLoader workers live through epochs',
-  cost: 'knob',
+  cost: ({ anew }: Kept) => (anew ? 'code' : 'knob'),
   risk: 'memory',
   check:
     'Datasets that change state in __init__ or per epoch now keep it: reseed in set_epoch, not in the constructor.',
-  text: 'Keep the workers between epochs.',
-  plain: { set: { DataLoader: { persistent_workers: true } } },
-  usual: NONE,
+  text: ({ anew }) =>
+    anew
+      ? `Make each DataLoader once, outside the loop, and keep its workers. If a batch takes less than ${anew.perBatch} to make, num_workers=0 is faster than starting workers for a few batches.`
+      : 'Keep the workers between epochs.',
+  plain: ({ anew }) => ({
+    set: { DataLoader: { persistent_workers: true } },
+    ...(anew ? { before: ['# once, before the loop'] } : {}),
+  }),
+  usual: {},
   trial: { answers: ['workers-restarted'] },
 });
 
@@ -69,6 +80,8 @@ export interface Workers {
   readonly now?: number;
   readonly persistent?: boolean;
   readonly pin?: boolean;
+  /** They mostly wait, so they need no core of their own. */
+  readonly sleep?: boolean;
   /** Every core is in use. */
   readonly busy?: boolean;
   /** Several workers would yield the same samples. */
@@ -106,16 +119,29 @@ export const loaderWorkers = remedy({
   },
 });
 
-function textOf({ workers, cores, now, busy, datasetKnown, inLoop, instead, atBest }: Workers): string {
+function textOf({
+  workers,
+  cores,
+  now,
+  sleep,
+  busy,
+  datasetKnown,
+  inLoop,
+  instead,
+  atBest,
+}: Workers): string {
   if (inLoop)
     return `Make batches in worker processes: put that code into a Dataset or an IterableDataset and read it through a DataLoader. ${SPLIT} With no wait left, a step takes ${atBest} at best.`;
   if (now !== undefined)
-    return `Raise num_workers from ${now} to ${workers} (there are ${formatCount(cores ?? 1, 'core')}).${instead ? ` If memory does not allow it, ${instead}.` : ''}`;
+    return `Raise num_workers from ${now} to ${workers}${sleep ? `. ${SLEEP}` : ` (there are ${formatCount(cores ?? 1, 'core')}).`}${instead ? ` If memory does not allow it, ${instead}.` : ''}`;
   const first = busy
     ? 'All cores are busy: first free some (other jobs, OMP_NUM_THREADS), or workers gain nothing. '
     : '';
-  return `${first}Load in worker processes. ${howMany(workers, cores)} Persistent workers survive between epochs.${datasetKnown ? '' : ` ${SPLIT}`}`;
+  return `${first}Load in worker processes. ${sleep ? SLEEP : howMany(workers, cores)} Persistent workers survive between epochs.${datasetKnown ? '' : ` ${SPLIT}`}`;
 }
+
+const SLEEP =
+  'They wait for most of the time and need no core of their own; torch warns about more workers than cores all the same.';
 
 function howMany(workers: number | 'N', cores: number | null): string {
   if (cores === null || workers === 'N')
@@ -124,14 +150,14 @@ function howMany(workers: number | 'N', cores: number | null): string {
   return `${count} ${workers < cores - 1 ? 'enough for this step' : `what ${formatCount(cores, 'core')} can feed`}.`;
 }
 
-export function splitFirst(unsplit: Unsplit | null | undefined): string {
+function splitFirst(unsplit: Unsplit | null | undefined): string {
   if (!unsplit) return '';
   const seen =
     unsplit === 'surely' ? 'nothing in it calls get_worker_info()' : 'it may not split its data by worker';
   return `First split the data by worker: this is an IterableDataset and ${seen}, so each of several workers would yield all of it, and the model would see every sample more than once. One worker is safe as it is. `;
 }
 
-export const SPLIT_LINES = [
+const SPLIT_LINES = [
   'info = torch.utils.data.get_worker_info()        # in __iter__',
   'samples = itertools.islice(samples, info.id, None, info.num_workers)',
 ];
@@ -157,3 +183,55 @@ export const checkWorkers = remedy({
   }),
   usual: { hasGpu: true, atBest: null },
 });
+
+export interface Fed {
+  /** Who makes them: a thread, a process, a pool or a coroutine. */
+  readonly kind: 'queue' | 'message' | 'future' | 'await';
+  /** The thread that makes batches computes, so that more threads would share one interpreter lock. */
+  readonly computes: boolean;
+  /** Producers that keep up with the steps. */
+  readonly producers: number | 'N';
+  readonly atBest: string | null;
+}
+
+/** The loop waits for batches of its own threads, processes or coroutines. */
+export const fedInput = remedy({
+  id: 'fed-input',
+  title: 'several producers of batches at once',
+  cost: 'code',
+  risk: 'data',
+  check: 'The order of batches changes: give each producer its own part of the data and its own seed.',
+  text: ({ kind, computes, atBest }: Fed) => {
+    const best = atBest === null ? '' : ` With no wait left, a step takes ${atBest} at best.`;
+    return `${computes && kind !== 'message' ? IN_PROCESSES : PRODUCERS[kind]}${best}`;
+  },
+  plain: ({ kind, computes, producers }) =>
+    computes && kind !== 'message'
+      ? { set: { DataLoader: { num_workers: producers, persistent_workers: true } } }
+      : { lines: PRODUCER_LINES[kind](producers) },
+  usual: { kind: 'queue', computes: false, producers: 'N', atBest: null },
+});
+
+const IN_PROCESSES =
+  'Make batches in worker processes (a DataLoader): threads that compute in Python share one interpreter lock with the training thread, so more of them would slow it down.';
+const PRODUCERS: Readonly<Record<Fed['kind'], string>> = {
+  await:
+    'Await several batches at a time: start that many producers, each for its own part of the data. One coroutine waits for one request after the other, and a longer queue does not make it faster.',
+  queue:
+    'Start several producer threads, each for its own part of the data: one of them waits for one batch after the other. A longer queue does not make it faster.',
+  message: 'Start several producer processes, each for its own part of the data.',
+  future: 'Submit several batches ahead and wait for the oldest, with as many workers in the pool.',
+};
+const PRODUCER_LINES: Readonly<Record<Fed['kind'], (n: Fed['producers']) => readonly string[]>> = {
+  await: (n) => [
+    `makers = [produce(q, part, ${n}) for part in range(${n})]`,
+    'await asyncio.gather(train(q), *makers)',
+  ],
+  queue: (n) => [`for part in range(${n}):`, `    Thread(target=produce, args=(q, part, ${n})).start()`],
+  message: (n) => [`for part in range(${n}):`, `    Process(target=produce, args=(q, part, ${n})).start()`],
+  future: (n) => [
+    `pool = ThreadPoolExecutor(${n})`,
+    `ahead = deque(pool.submit(load, i) for i in range(${n}))`,
+    'batch = ahead.popleft().result(); ahead.append(pool.submit(load, next_index))',
+  ],
+};

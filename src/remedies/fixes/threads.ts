@@ -6,8 +6,10 @@ export interface Threads {
   readonly threads: number | 'N' | '<cores divided by ranks>';
   /** Why cores are short. `quota`: a container’s limit. `others`: other processes take them. */
   readonly because?: 'quota' | 'others' | 'threads';
+  /** The script sets the number itself: the environment does not change it. */
+  readonly inCode?: boolean;
   /** The job itself has no thread to spare. */
-  readonly onlyMoreCores?: { readonly hasWorkers: boolean };
+  readonly onlyMoreCores?: boolean;
 }
 
 export const ompThreads = remedy({
@@ -27,20 +29,19 @@ export const ompThreads = remedy({
   },
 });
 
-function textOf({ threads, because, onlyMoreCores }: Threads): string {
+function textOf({ threads, because, inCode, onlyMoreCores }: Threads): string {
   if (typeof threads !== 'number')
     return 'Run as many threads as there are cores for each rank, or give the job more cores.';
   const each = formatCount(threads, 'thread');
   if (because === 'quota') return `Raise the quota. Until then, run no more than ${each} for each rank.`;
   const first = because === 'others' ? 'See what else runs there (top), and move it or the job. ' : '';
   if (!onlyMoreCores)
-    return `${first}Run ${each} for each rank: an operator waits for the slowest of its threads, so fewer of them can be faster.`;
-  const workers = onlyMoreCores.hasWorkers ? 'Use fewer loader workers, or give' : 'Give';
-  return `${first}${workers} the job more cores.`;
+    return `${first}Run ${each} for each rank: an operator waits for the slowest of its threads, so fewer of them can be faster. Try half as many as well.${inCode ? ' The script sets the number itself, so the environment does not change it.' : ''}`;
+  return `${first}Give the job more cores.`;
 }
 
-function codeOf({ threads, because, onlyMoreCores }: Threads): Spelled {
-  const set = `export OMP_NUM_THREADS=${threads}`;
+function codeOf({ threads, because, inCode, onlyMoreCores }: Threads): Spelled {
+  const set = inCode ? `torch.set_num_threads(${threads})` : `export OMP_NUM_THREADS=${threads}`;
   if (because === 'quota')
     return { lines: ['docker run --cpus=<more> …      # Kubernetes: resources.limits.cpu', set] };
   if (!onlyMoreCores) return { lines: [set] };
@@ -51,6 +52,23 @@ function codeOf({ threads, because, onlyMoreCores }: Threads): Spelled {
     ],
   };
 }
+
+export const backgroundProcess = remedy({
+  id: 'background-process',
+  title: 'background work in a process of its own',
+  cost: 'code',
+  risk: 'none',
+  check:
+    'Results of the background work are the same. Pass numbers to it, not tensors that training changes.',
+  text: 'Move the background work into a process, or let it sleep between rounds. Work inside NumPy or PyTorch calls lets go of the lock; loops in Python do not.',
+  plain: {
+    lines: [
+      'ctx = multiprocessing.get_context("spawn")',
+      'ctx.Process(target=work, args=(queue,), daemon=True).start()',
+    ],
+  },
+  usual: NONE,
+});
 
 export interface Node {
   readonly node: number | 'N';

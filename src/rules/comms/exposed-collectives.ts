@@ -1,7 +1,9 @@
+import { fromMs, ms } from '../../base/units.js';
 import { about } from '../../remedies/remedies.js';
 import {
   EXPOSED,
   exchangedByStages,
+  exposedCommunication,
   exposedEvidence,
   gathersOnDemand,
   manySmallReduces,
@@ -9,6 +11,9 @@ import {
   silentIfHidden,
 } from '../kit/collectives.js';
 import { type AnyRule, found, silent } from '../kit/rule.js';
+
+/** Larger buckets do not change what else is sent. */
+const MOSTLY_SMALL = 0.5;
 
 export const rule: AnyRule = {
   reads: 'traces and logs',
@@ -29,6 +34,9 @@ export const rule: AnyRule = {
     if (hidden) return hidden;
     if (manySmallReduces(view) || gathersOnDemand(view) || exchangedByStages(view))
       return silent('a more specific rule applies');
+    const { steps = 1, smallMs = 0 } = run.captured.get(view.rank)?.smallCollectives ?? {};
+    if (fromMs(ms(smallMs / steps)) >= MOSTLY_SMALL * exposedCommunication(view))
+      return silent('most of it are collectives of a few numbers: scalar-collectives covers it');
     return found({
       id: 'exposed-collectives',
       title: 'collectives do not overlap with computation',

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { drawView, type Expected, fires, silence } from '../../../test/helpers/draw-run.js';
+import { drawView, type Expected, expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
+import { loggedView } from '../../../test/helpers/logged-view.js';
 import { rule } from './scalar-collectives.js';
 
 /** Gradients, then loss, norm and token count one by one. */
@@ -48,5 +49,23 @@ describe('scalar collectives', () => {
     ['there are none', /no collectives/, ONE_BY_ONE.replaceAll('ncclDevKernel', 'relu_elementwise')],
   ])('is silent when %s', (_, reason, drawing) => {
     expect(silence(rule, drawView(steps(3, 10200, drawing)))).toMatch(reason);
+  });
+
+  it('prices those that capture counts, for backends that do not record sizes: 24 become one', () => {
+    const view = loggedView({ comms_transfer: 10, compute: 3 });
+    const smallCollectives = { steps: 10, calls: 250, small: 240, smallMs: 100 };
+    const run = { captured: new Map([[0, { cores: null, loader: null, smallCollectives }]]) };
+    const counted = {
+      id: 'scalar-collectives',
+      addresses: 'comms',
+      unit: 'collectives/step',
+      placed: false,
+    } as const;
+    const found = fires(rule, view, counted, run);
+    expect(found.evidence[0]!.text).toMatch(/^24 of 25 collectives .* 10\.0 ms per step in them/);
+    expectGain(found, 13 / (13 - 10 * 0.85));
+    const few = { ...smallCollectives, small: 10 };
+    const other = { captured: new Map([[0, { cores: null, loader: null, smallCollectives: few }]]) };
+    expect(silence(rule, view, other)).toMatch(/not counted/);
   });
 });

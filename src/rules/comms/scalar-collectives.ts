@@ -1,20 +1,24 @@
-import { bytes, formatMs } from '../../base/units.js';
+import { bytes, formatMs, fromMs, ms, ns } from '../../base/units.js';
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
+import type { CapturedRank } from '../../diagnosis/run-facts.js';
 import { about } from '../../remedies/remedies.js';
 import { collectivesOf } from '../kit/collectives.js';
 import { countEvidence, percentOfStep } from '../kit/evidence.js';
-import { found, silent, type TraceRule, threshold } from '../kit/rule.js';
+import { priceOfStep } from '../kit/price.js';
+import { type AnyRule, found, type Levels, type RuleResult, silent, threshold } from '../kit/rule.js';
 
 const COLLECTIVES = threshold('scalar collectives', 2, 'a step', 'one gather is enough');
 const SCALAR = threshold('scalar', bytes(512), 'bytes', '64 numbers of 8 bytes: losses, norms, counts');
 
-export const rule: TraceRule = {
-  reads: 'traces',
+export const rule: AnyRule = {
+  reads: 'traces and logs',
+  lines: /all_reduce|all_gather|broadcast|reduce\(/,
   unpriced: 'allowed',
   info: {
     id: 'scalar-collectives',
     alias: 'W2',
     title: 'Several collectives of single numbers every step',
-    needs: 'ranks or trace',
+    needs: 'trace, or what whyslow run counts',
     looksFor:
       'Collectives, on the device or the host, that move a few numbers (losses, norms, counts), several per step.',
     why: 'Each costs a launch and a round trip between all ranks. When its result is read, the whole pipeline stops.',
@@ -22,7 +26,11 @@ export const rule: TraceRule = {
     ...about('one-collective'),
     thresholds: [COLLECTIVES, SCALAR],
   },
-  check(view) {
+  check(view, run) {
+    const counted = run.captured.get(view.rank)?.smallCollectives;
+    if (counted && counted.small >= COLLECTIVES.value * counted.steps) return fromCapture(view, counted);
+    if (view.source === 'log')
+      return silent('collectives carry tensors, not single numbers, or were not counted');
     const all = collectivesOf(view, () => true);
     if (all.count === 0) return silent('no collectives were recorded');
     // gloo records sizes only with record_shapes.
@@ -41,3 +49,21 @@ export const rule: TraceRule = {
     });
   },
 };
+
+/** What joining n of them into one leaves of their time. */
+const LEFT = (count: number): Levels => ({ low: 0.4, likely: Math.max(0.15, 1 / count), high: 1 / count });
+
+type Counted = NonNullable<CapturedRank['smallCollectives']>;
+
+function fromCapture(view: RankView, { steps, calls, small, smallMs }: Counted): RuleResult {
+  const [count, time] = [small / steps, ns(Math.min(fromMs(ms(smallMs)) / steps, view.step.unprofiled))];
+  const text = `${count.toFixed(0)} of ${(calls / steps).toFixed(0)} collectives per step carry at most ${SCALAR.value} bytes: ${formatMs(time)} per step in them (${percentOfStep(view, time)}), waiting for other ranks included`;
+  return found({
+    id: 'scalar-collectives',
+    title: 'several collectives per step move a few numbers each',
+    confidence: 0.9,
+    addresses: 'comms',
+    evidence: [countEvidence(view, count, 'collectives', text)],
+    price: priceOfStep(view, (level) => view.step.unprofiled - time * (1 - LEFT(count)[level])),
+  });
+}

@@ -1,10 +1,17 @@
 import { formatCount, formatPercent, formatWhole, formatWholePercent, share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
-import type { CapturedCores, CapturedCpu, CapturedRank, RunFacts } from '../../diagnosis/run-facts.js';
+import type {
+  CapturedCores,
+  CapturedCpu,
+  CapturedLoader,
+  CapturedRank,
+  RunFacts,
+} from '../../diagnosis/run-facts.js';
 import { about, type Use, use } from '../../remedies/remedies.js';
 import { evidence } from '../kit/evidence.js';
 import type { Evidence } from '../kit/finding.js';
-import { type AnyRule, found, silent, threshold } from '../kit/rule.js';
+import { priceOfStep } from '../kit/price.js';
+import { type AnyRule, found, type Levels, silent, threshold } from '../kit/rule.js';
 
 const THROTTLED = threshold(
   'throttled',
@@ -60,11 +67,19 @@ export const rule: AnyRule = {
       confidence,
       addresses: addressed(view, cpu, run),
       evidence: [evidence(view, text, figure, '%'), ...sampledEvidence(view, run)],
-      price: null,
+      price: priceOfWait(view, cpu.threadQueued ?? 0),
       remedy,
     });
   },
 };
+
+/** Of the time in which the training thread waits for a core. It may be in operators that overlap with other waits. */
+const WON_BACK: Levels = { low: 0, likely: 0.5, high: 1 };
+
+const priceOfWait = (view: RankView, queued: number) =>
+  queued < THREAD_QUEUED.value
+    ? null
+    : priceOfStep(view, (level) => view.step.unprofiled * (1 - WON_BACK[level] * queued));
 
 /** What samples of the machine add: who else wants its cores, and how often the training thread has to leave its own. */
 function sampledEvidence(view: RankView, run: RunFacts): Evidence[] {
@@ -126,31 +141,38 @@ const threadsFor = (cores: number, ranks: number) => Math.max(1, Math.floor(core
 function queuedOn(
   view: RankView,
   { loader }: CapturedRank,
-  { used, queued, threads, threadQueued }: CapturedCpu,
+  { used, queued, threads, threadQueued, threadsBy }: CapturedCpu,
   cores: number,
   ranks: number,
 ): Contention | null {
   if (queued === null || queued < WAITING.value || queued < QUEUED.value * (used + queued)) return null;
   // The GPU waits only for the thread that launches.
   if (view.facts.hasGpuWork && !((threadQueued ?? 0) >= THREAD_QUEUED.value)) return null;
-  const [all, workers] = [threads * ranks, (loader?.numWorkers ?? 0) * ranks];
+  // Workers that wait for reads need no core.
+  const busy = Math.round((loader?.numWorkers ?? 0) * runs(loader));
+  const [all, workers] = [threads * ranks, busy * ranks];
   const onCores = `on ${formatCount(cores, 'core')}`;
-  const names = `${formatCount(all, 'thread')}${workers > 0 ? ` and ${formatCount(workers, 'loader worker')}` : ''}`;
+  const names = `${formatCount(all, 'thread')}${workers > 0 ? ` and ${formatCount(workers, 'busy loader worker')}` : ''}`;
   const isTooMany = all + workers > cores;
   const fewer = all > cores ? threadsFor(cores, ranks) : 1;
   const waits = formatPercent(share(queued / (used + queued)));
   return {
     title: isTooMany ? `${names} run ${onCores}` : 'other processes take the cores',
-    confidence: isTooMany ? 0.85 : 0.7,
+    confidence: isTooMany ? 0.85 : 0.5,
     text: `threads that want to run wait for a core ${waits} of the time (${used.toFixed(1)} run, ${queued.toFixed(1)} wait); the job has ${names} ${onCores}`,
     figure: (100 * queued) / (used + queued),
     remedy: use('omp-threads', {
       threads: fewer,
       because: isTooMany ? 'threads' : 'others',
-      ...(threads > fewer ? {} : { onlyMoreCores: { hasWorkers: workers > 0 } }),
+      inCode: threadsBy === 'code',
+      onlyMoreCores: threads <= fewer,
     }),
   };
 }
+
+/** The part of the time in which a worker needs a core. */
+const runs = (loader: CapturedLoader | null): number =>
+  loader?.workersRan == null ? 1 : loader.workersRan + (loader.workersQueued ?? 0);
 
 /** Threads that wait for a core less than this do not explain a step that is mostly Python: it sleeps, or waits for others. */
 const EXPLAINS_HOST = 0.5;

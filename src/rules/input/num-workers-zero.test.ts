@@ -3,7 +3,10 @@ import { drawView, expectGain, fires, silence } from '../../../test/helpers/draw
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { loaderRecord } from '../../../test/helpers/loader-record.js';
 import { loggedView } from '../../../test/helpers/logged-view.js';
-import type { CapturedLoader } from '../../diagnosis/run-facts.js';
+import { ns } from '../../base/units.js';
+import type { CapturedCpu, CapturedLoader } from '../../diagnosis/run-facts.js';
+import type { JobTime } from '../../facts/job-time.js';
+import type { InputKind } from '../../facts/rank-facts.js';
 import { rule } from './num-workers-zero.js';
 
 /** 100 ms to make a batch; 10 ms to compute with it, which the next batch hides. */
@@ -25,6 +28,59 @@ const BY_HAND = `
 const logView = loggedView({ idle_data: 90, compute: 10 });
 
 const EXPECTED = { id: 'num-workers-zero', addresses: 'data', unit: 'ms/step', placed: true } as const;
+
+/** The training thread computes or loads all of the time. */
+const BUSY: CapturedCpu = {
+  used: 1,
+  queued: 0,
+  threads: 1,
+  affinity: null,
+  threadQueued: 0,
+  threadRan: 1,
+  threadsBy: null,
+  background: [],
+  throttled: null,
+};
+
+describe('a loop without a DataLoader', () => {
+  const fed = (inputKind: InputKind, cpu: Partial<CapturedCpu> = {}) =>
+    fires(
+      rule,
+      { ...logView, inputLine: 'train.py:12 (b = q.get())', inputKind },
+      { ...EXPECTED, id: 'fed-input', placed: false },
+      { captured: new Map([[0, { cores: null, loader: null, cpu: { ...BUSY, ...cpu } }]]) },
+    );
+
+  it('that waits for a coroutine gets as many producers as its steps can use: 100 ms * 1.25 / 10 ms', () => {
+    const found = fed('await', { used: 0.1, threadRan: 0.1 });
+    expect(found.title).toMatch(/awaits batches/);
+    expect(found.fix!.code).toMatch(/range\(13\)\]\nawait asyncio\.gather\(/);
+    expectGain(found, 100 / 10);
+  });
+
+  it('that waits for a thread which computes gets processes, because threads share a lock', () => {
+    expect(fed('queue', { used: 0.95, threadRan: 0.1 }).fix!.code).toMatch(/^DataLoader\(/);
+    expect(fed('queue', { used: 0.15, threadRan: 0.1 }).fix!.code).toMatch(/Thread\(target=produce/);
+  });
+
+  it('that collects rollouts gets several environments at once', () => {
+    const iteration = { optimizerSteps: 8, optimizers: 1, backwardPasses: 8, varies: false, rollout: true };
+    const view = { ...logView, inputLine: 'env.py:3 (time.sleep(1))', job: { ...JOB, iteration } };
+    const found = fires(rule, view, { ...EXPECTED, id: 'input-on-training-thread', placed: false });
+    expect(found.title).toMatch(/rollout/);
+    expect(found.fix!.code).toMatch(/n_envs=4/);
+  });
+});
+
+const JOB: JobTime = {
+  wall: ns(1e9),
+  startUp: ns(0),
+  training: ns(1e9),
+  end: ns(0),
+  steps: 10,
+  iteration: null,
+  phases: [],
+};
 
 describe('num_workers=0', () => {
   it('prices eight workers: 100 ms * 1.1 / 8 = 13.75 ms, longer than the 10 ms of computing', () => {
@@ -128,11 +184,22 @@ describe('num_workers=0', () => {
       expectGain(found, 100 / 37.5);
     });
 
-    it('has no price on a job without GPU, where workers take cores from computing', () => {
+    it('on a job without GPU, workers share the cores with computing', () => {
       const onCpu = { ...view, facts: { ...view.facts, hasGpuWork: false } };
-      const found = fires(rule, onCpu, seen, run({ numWorkers: 0, fetchMs: 90, fetchRan: 1 }));
-      expect(found.price).toBeNull();
+      const loader = loaderRecord({ numWorkers: 0, fetchMs: 90, fetchRan: 1 });
+      const captured = new Map([[0, { cores: { allowed: 2, quota: null, ranks: 1 }, loader, cpu: BUSY }]]);
+      const found = fires(rule, onCpu, seen, { captured });
+      // 90 ms * 1.25 to load and 10 ms to compute, on two cores.
+      expectGain(found, 100 / ((112.5 + 10) / 2));
+      expect(found.fix!.code).toMatch(/num_workers=2,/);
       expect(found.fix!.code).not.toContain('pin_memory');
+    });
+
+    it('counts batches of short epochs: no epoch keeps more workers busy', () => {
+      const found = fires(rule, view, seen, run({ numWorkers: 0, fetchMs: 90, fetchRan: 0.1, batches: 4 }));
+      expect(found.fix!.code).toContain('num_workers=4,');
+      // The first of four batches is not made ahead.
+      expectGain(found, 100 / (10 + (9 * 1.25 + 81 * 0.95) / 4));
     });
 
     it('leaves loaders with workers to others, and guesses where nothing is known', () => {

@@ -11,20 +11,31 @@ import {
 } from '../../base/units.js';
 import type { LogView, RankView, TraceView } from '../../diagnosis/ranks/rank-view.js';
 import type { CapturedRank } from '../../diagnosis/run-facts.js';
+import type { InputKind } from '../../facts/rank-facts.js';
 import { about, use } from '../../remedies/remedies.js';
 import { dropInputWaits } from '../../replay/edits.js';
 import { atInputWait, percentOfStep, timeEvidence } from '../kit/evidence.js';
 import {
+  batchWork,
   coresOf,
   INPUT_WAIT,
   limitOf,
   planWorkers,
   silentIfFed,
+  sleepsMostly,
   USUAL_WORKERS,
   unsplitBy,
 } from '../kit/loader.js';
-import { priceFromLog, priceOf } from '../kit/price.js';
-import { type AnyRule, found, type RankFinding, type Silent, silent, threshold } from '../kit/rule.js';
+import { priceOf, priceOfStep } from '../kit/price.js';
+import {
+  type AnyRule,
+  found,
+  type Levels,
+  type RankFinding,
+  type Silent,
+  silent,
+  threshold,
+} from '../kit/rule.js';
 
 export const rule: AnyRule = {
   reads: 'traces and logs',
@@ -61,27 +72,31 @@ export const rule: AnyRule = {
 
 /** How the step waits for input, and what shows it. */
 interface Seen {
-  readonly id: 'num-workers-zero' | 'input-on-training-thread' | 'input-wait';
+  readonly id: 'num-workers-zero' | 'input-on-training-thread' | 'fed-input' | 'input-wait';
   readonly confidence: number;
   /** What shows the wait. */
   text(exposed: Ns): string;
   /** Time to make a batch, if it is longer than the wait. ns. */
   readonly fetch: number;
-  /** Stack samples show that the loop makes its batches itself. */
-  readonly inLoop?: true;
+  /** Stack samples show that the loop has no DataLoader, and how it gets its batches. */
+  readonly inLoop?: InputKind;
 }
 
 function inputSeen(view: RankView, captured: CapturedRank | undefined): Seen | Silent {
   const line = view.inputLine;
-  if (line !== null)
+  if (line !== null) {
+    const inLoop = view.inputKind ?? 'generator';
+    const what =
+      inLoop === 'generator' ? 'to make the next batch, mostly in' : 'waiting for a batch, mostly at';
     return {
-      id: 'input-on-training-thread',
+      id: inLoop === 'generator' ? 'input-on-training-thread' : 'fed-input',
       confidence: 0.8,
       text: (exposed) =>
-        `stack samples: ${formatMs(exposed)} per step (${percentOfStep(view, exposed)}) to make the next batch, mostly in ${line}`,
+        `stack samples: ${formatMs(exposed)} per step (${percentOfStep(view, exposed)}) ${what} ${line}`,
       fetch: 0,
-      inLoop: true,
+      inLoop,
     };
+  }
   return view.source === 'log' ? seenInLog(view, captured) : seenInTrace(view, captured);
 }
 
@@ -126,34 +141,84 @@ const TITLES = {
   'input-on-training-thread': 'each batch is made on the training thread before the step',
   'input-wait': 'steps wait for input: look at num_workers first',
 } as const;
+const FED = {
+  await: 'the loop awaits batches that a coroutine makes one by one',
+  queue: 'the loop waits for a thread to put a batch into its queue',
+  message: 'the loop waits for another process to send a batch',
+  future: 'the loop waits for the result of a pool to have its batch',
+  generator: TITLES['input-on-training-thread'],
+} as const;
 
 function findingOf(view: RankView, captured: CapturedRank | undefined, seen: Seen): RankFinding {
   const { id, confidence, text, fetch, inLoop } = seen;
   const exposed = view.time.idle_data;
   const evidence = timeEvidence(view, exposed, text(exposed));
   const placed = view.source === 'trace' && !inLoop ? atInputWait(view, evidence) : evidence;
-  const base = { id, title: TITLES[id], confidence, addresses: 'data', evidence: [placed] } as const;
+  const base = {
+    id,
+    title: id === 'fed-input' ? FED[inLoop!] : TITLES[id],
+    confidence,
+    addresses: 'data',
+    evidence: [placed],
+  } as const;
   const atBest = formatMs(ns(view.step.unprofiled - exposed));
   const hasGpu = view.facts.hasGpuWork;
   if (id === 'input-wait') return { ...base, price: null, remedy: use('check-workers', { hasGpu, atBest }) };
+  if (inLoop === 'generator' && view.job?.iteration?.rollout === true)
+    return {
+      ...base,
+      title: 'each iteration waits for its rollout: the environments run one after the other',
+      price: priceOfStep(view, (level) => view.step.unprofiled - exposed * (1 - 1 / ENVIRONMENTS[level])),
+      remedy: use('more-environments', { environments: ENVIRONMENTS.likely, sleeps: sleepsMostly(captured) }),
+    };
+  if (inLoop && inLoop !== 'generator') return { ...base, ...moreProducers(view, captured, inLoop) };
   // The log may show longer waits than the few steps of the trace.
-  const plan = planWorkers(Math.max(fetch, exposed), view.step.unprofiled - exposed, captured);
+  const per = Math.max(fetch, exposed);
   const loader = inLoop ? null : captured?.loader;
+  const step = { per, step: view.step.unprofiled, wait: exposed };
+  const plan = planWorkers(batchWork(loader, per), step, captured);
   return {
     ...base,
     price:
-      view.source === 'trace' && !inLoop
-        ? priceOf(view, dropInputWaits, plan.floor)
-        : priceFromLog(view, (level) => Math.max(view.step.unprofiled - exposed, plan.floor(level))),
+      (inLoop ? null : priceOf(view, dropInputWaits, plan.floor)) ??
+      priceOfStep(view, (level) => Math.max(view.step.unprofiled - exposed, plan.floor(level))),
     remedy: use('loader-workers', {
       workers: plan.workers,
       cores: coresOf(captured),
       pin: hasGpu && loader?.pinMemory !== true,
+      sleep: limitOf(loader) === 'io',
       busy: limitOf(loader) === 'cores',
       unsplit: unsplitBy(plan.workers, loader),
       datasetKnown: loader !== null && loader !== undefined,
-      ...(inLoop ? { inLoop, atBest } : {}),
+      ...(inLoop ? { inLoop: true, atBest } : {}),
     }),
+  };
+}
+
+/** Environments at a time: as many as surely help, as people use, as help if they only wait. */
+const ENVIRONMENTS: Levels = { low: 2, likely: 4, high: 8 };
+
+/** A thread that runs this much of the time computes; one that runs less waits for something. */
+const COMPUTES = 0.5;
+const MOST_PRODUCERS = 32;
+/** Producers at a time slow each other down, or share a store. */
+const SHARED: Levels = { low: 2, likely: 1.25, high: 1 };
+
+/** While the loop waits, whoever makes its batches needs a step for each. */
+function moreProducers(
+  view: RankView,
+  captured: CapturedRank | undefined,
+  kind: Exclude<InputKind, 'generator'>,
+): Pick<RankFinding, 'price' | 'remedy'> {
+  const { unprofiled: whole } = view.step;
+  const step = Math.max(1, whole - view.time.idle_data);
+  const ran = captured?.cpu ? captured.cpu.used - (captured.cpu.threadRan ?? 0) : 0;
+  const computes = ran >= COMPUTES;
+  const most = computes ? (coresOf(captured) ?? USUAL_WORKERS.likely) : MOST_PRODUCERS;
+  const producers = Math.max(2, Math.min(most, Math.ceil((SHARED.likely * whole) / step)));
+  return {
+    price: priceOfStep(view, (level) => Math.max(step, (SHARED[level] * whole) / producers)),
+    remedy: use('fed-input', { kind, computes, producers, atBest: formatMs(ns(step)) }),
   };
 }
 

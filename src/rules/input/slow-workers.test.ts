@@ -65,21 +65,36 @@ describe('workers that do not keep up', () => {
       expectGain(finding(8, {}, onGpu), 50 / (110 / 7));
     });
 
-    it('advises no more workers than cores', () => {
+    it('advises no more workers than cores if they compute', () => {
       const found = finding(3, {});
       expect(found.price).toBeNull();
       expect(found.fix!.text).toMatch(/^3 cores and 2 workers: more workers would not help. Move decoding/);
     });
 
-    it('advises more workers than cores where they sleep, without a price', () => {
+    it('advises more workers than cores if they sleep: 2 * 50 ms for 10 ms of computing', () => {
       const found = finding(2, { workersRan: 0.05 });
-      expect(found).toMatchObject({ price: null, cost: 'knob', risk: 'memory' });
-      expect(found.fix!.text).toMatch(/^Stage the data .* from 2 to 4: .*\(there are 2 cores; torch warns/);
-      expect(found.fix!.code).toMatch(/DataLoader\(\.\.\., num_workers=4\)$/);
+      expect(found).toMatchObject({ cost: 'knob', risk: 'memory' });
+      expect(found.fix!.text).toMatch(
+        /^Raise num_workers from 2 to 12\. They wait for most of the time.*NVMe/,
+      );
+      expectGain(found, 50 / 10);
+    });
+
+    it('advises no more workers than an epoch has batches, and prices the first batch of each epoch', () => {
+      const found = finding(8, { workersRan: 0.05, batches: 4 });
+      expect(found.fix!.text).toMatch(/from 2 to 4/);
+      // Two workers need 100 ms for a batch: of four steps one waits for that, and the others find theirs.
+      expectGain(found, 50 / (10 + 100.5 / 4));
+    });
+
+    it('workers that are started again and again are another fault', () => {
+      const restarted = { numWorkers: 2, starts: 25, made: 1, startMs: 100, firstMs: 60, laterMs: 5 };
+      const captured = new Map([[0, { cores: null, loader: loaderRecord(restarted), steps: 100 }]]);
+      expect(silence(rule, starved, { captured })).toMatch(/workers-restarted covers it/);
     });
 
     it.each<[string, Partial<CapturedLoader>, RegExp, RegExp]>([
-      ['reads', { workersRan: 0.05 }, /sleeps for 95%/, /from 2 to 8.*NVMe/],
+      ['reads', { workersRan: 0.05 }, /sleeps for 95%/, /from 2 to 12.*NVMe/],
       [
         'cores that others use',
         { workersRan: 0.3, workersQueued: 0.7 },
@@ -96,9 +111,8 @@ describe('workers that do not keep up', () => {
     it('does not speak of a GPU on a job without one', () => {
       const onCpu = { ...onGpu, facts: { ...onGpu.facts, hasGpuWork: false } };
       for (const known of [{}, { fetchRan: 0.9 }, { workersRan: 0.3, workersQueued: 0.7 }]) {
-        const { evidence, fix, price } = finding(8, known, onCpu);
+        const { evidence, fix } = finding(8, known, onCpu);
         expect(`${evidence[0]!.text} ${fix!.text} ${fix!.code}`).not.toMatch(/GPU|pin_memory/);
-        expect(price).toBeNull();
       }
     });
 
@@ -119,7 +133,7 @@ describe('workers that do not keep up', () => {
     it('tells pegged workers: more of them, or transforms on the GPU', () => {
       const { evidence, fix } = found({ main: 0.97 });
       expect(evidence[1]!.text).toBe('in /proc, 2 DataLoader workers: run 97% of the time');
-      expect(fix!.text).toMatch(/from 2 to 7.*augmentation to the GPU/);
+      expect(fix!.text).toMatch(/from 2 to 8.*augmentation to the GPU/);
     });
 
     it('tells workers in state D: NVMe and shards', () => {

@@ -17,18 +17,22 @@ import {
 } from '../kit/evidence.js';
 import type { Evidence } from '../kit/finding.js';
 import {
+  batchWork,
   coresOf,
   INPUT_WAIT,
   type LoaderLimit,
   limitOf,
   NO_WORKERS,
   planWorkers,
+  restartsOf,
   silentIfFed,
   unsplitBy,
 } from '../kit/loader.js';
-import { priceFromLog, priceOf } from '../kit/price.js';
-import { type AnyRule, found, type Level, type Levels, type Price, threshold } from '../kit/rule.js';
+import { priceOf, priceOfStep } from '../kit/price.js';
+import { type AnyRule, found, type Price, silent, threshold } from '../kit/rule.js';
 
+/** Restarts that take this part of the wait explain it. */
+const MOSTLY_RESTARTS = 0.5;
 /** A step waits if it waits for more than this part of the step. */
 const WAITS = 0.02;
 
@@ -60,6 +64,9 @@ export const rule: AnyRule = {
     const hasWorkers =
       view.source === 'trace' ? view.facts.input.inWorkers > 0 : (captured?.loader?.numWorkers ?? 0) > 0;
     if (!hasWorkers) return NO_WORKERS;
+    const restarts = restartsOf(captured);
+    if (restarts && restarts.starting + restarts.waiting >= MOSTLY_RESTARTS * view.time.idle_data)
+      return silent('the steps wait for workers to start: workers-restarted covers it');
     const sampled = sampledWorkers(view, run);
     const limit = limitOf(captured?.loader, sampled);
     const queue = emptyingQueue(view);
@@ -135,8 +142,8 @@ interface Advice {
   readonly price: Price | null;
 }
 
-/** Added workers share caches and memory with the present ones (zoo, FFT: 1.4 for each of 4, up to 1.75 for each of 12). */
-const ADDED_COST: Levels = { low: 1.3, likely: 1.1, high: 1 };
+/** More workers are not worth their memory for less. */
+const WORTH_WORKERS = 1.1;
 
 /** Null: capture did not record what the workers do. */
 function adviceFor(
@@ -150,35 +157,30 @@ function adviceFor(
   if (limit === 'handover') return { remedy: use('faster-workers', { limit, hasGpu }), price: null };
   const [now, cores] = [loader?.numWorkers ?? 0, coresOf(captured)];
   if (limit === 'unknown' || now === 0 || cores === null) return null;
+  const whole = view.step.unprofiled;
   const exposed = view.time.idle_data;
-  // While steps wait, all workers are busy, so one of them needs this long for a batch.
-  const work = now * view.step.unprofiled;
-  const { workers } = planWorkers(work, view.step.unprofiled - exposed, captured, now);
+  // While steps wait, all workers are busy.
+  const work = batchWork(loader, whole);
+  const loaded = { per: now * whole, step: whole, wait: exposed, now };
+  const { workers, floor } = planWorkers(work, loaded, captured);
   const slow = { limit: limit !== 'io' ? 'cpu' : sleepsOnTimer(sampled) ? 'timer' : 'io', hasGpu } as const;
-  // Workers that sleep share cores. How much more of them help depends on what they wait for, so there is no price.
-  if (limit === 'io' && workers <= now) {
-    const orWorkers = 2 * now;
-    const unsplit = unsplitBy(orWorkers, loader);
-    return { remedy: use('faster-workers', { ...slow, now, cores, orWorkers, unsplit }), price: null };
-  }
-  if (limit === 'cores' || workers <= now) {
+  if (limit === 'cores' || workers <= now || floor('likely') * WORTH_WORKERS > whole) {
     const forEachRank = (captured?.cores?.ranks ?? 1) > 1;
     return { remedy: use('faster-workers', { ...slow, now, cores, forEachRank }), price: null };
   }
-  const floor = (level: Level) => (work * ADDED_COST[level]) / workers;
   return {
     remedy: use('loader-workers', {
       workers,
       now,
       cores,
+      sleep: limit === 'io',
       persistent: loader?.persistentWorkers !== true,
       unsplit: unsplitBy(workers, loader),
       instead: fasterWorkersInShort(slow),
     }),
     price:
-      view.source === 'trace'
-        ? priceOf(view, dropInputWaits, floor)
-        : priceFromLog(view, (level) => Math.max(view.step.unprofiled - exposed, floor(level))),
+      priceOf(view, dropInputWaits, floor) ??
+      priceOfStep(view, (level) => Math.max(whole - exposed, floor(level))),
   };
 }
 

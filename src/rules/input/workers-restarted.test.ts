@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { drawView, expectGain, fires, silence } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
+import { loaderRecord } from '../../../test/helpers/loader-record.js';
+import { loggedView } from '../../../test/helpers/logged-view.js';
+import type { CapturedLoader } from '../../diagnosis/run-facts.js';
 import { rule } from './workers-restarted.js';
 
 const NEXT = 'enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__';
@@ -28,6 +31,43 @@ describe('workers started again', () => {
     const found = fires(rule, drawView(steps(3, 152200, RESTARTED)), EXPECTED);
     expectGain(found, (3 * 152.2 + (231.03 - 152.2)) / (240 + 1));
     expect(found.evidence[0]!.dur_ns).toBe(150e6);
+  });
+
+  describe('as capture counts it', () => {
+    const view = loggedView({ idle_data: 40, compute: 10 });
+    const run = (known: Partial<CapturedLoader>, steps = 128) => {
+      const loader = loaderRecord({
+        numWorkers: 2,
+        batches: 4,
+        startMs: 90,
+        firstMs: 30,
+        laterMs: 6,
+        ...known,
+      });
+      return { captured: new Map([[0, { cores: null, loader, steps }]]) };
+    };
+
+    it('prices a start every four batches: 90 ms and a part of the longer wait for the first batch', () => {
+      const found = fires(rule, view, { ...EXPECTED, placed: false }, run({ starts: 33, made: 33 }));
+      // 32 of 33 starts in 128 steps.
+      expectGain(found, 50 / (50 - (90 + 12) / 4));
+      expect(found.title).toMatch(/new DataLoader/);
+      expect(found.fix!.text).toMatch(/once, outside the loop.*less than 22\.5 ms/);
+    });
+
+    it('epochs of one DataLoader keep their workers', () => {
+      const found = fires(rule, view, { ...EXPECTED, placed: false }, run({ starts: 33, made: 1 }));
+      expect(found.title).toMatch(/every epoch/);
+      expect(found.cost).toBe('knob');
+    });
+
+    it('training and validation are no restarts, and neither is a loader without workers', () => {
+      for (const known of [
+        { starts: 2, made: 2 },
+        { starts: 33, made: 33, numWorkers: 0 },
+      ])
+        expect(silence(rule, view, run(known))).toMatch(/no start of workers was seen twice/);
+    });
   });
 
   it.each([

@@ -1,4 +1,5 @@
-import { about } from '../../remedies/remedies.js';
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
+import { about, use } from '../../remedies/remedies.js';
 import { checkJobPhase, LEAST_PHASE } from '../kit/job-phase.js';
 import type { AnyRule } from '../kit/rule.js';
 
@@ -15,5 +16,12 @@ export const rule: AnyRule = {
     thresholds: [LEAST_PHASE],
   },
   check: (view) =>
-    checkJobPhase(view, 'gc', 'full collection', { title: 'the garbage collector holds up training' }),
+    checkJobPhase(view, 'gc', 'full collection', {
+      title: 'the garbage collector holds up training',
+      remedy: use('gc-frozen', { asked: asksFor(view) }),
+    }),
 };
+
+/** As capture names the call: otherwise the collector started by itself. */
+const asksFor = ({ job }: RankView): boolean =>
+  job?.phases.some(({ name, call }) => name === 'gc' && call === 'gc.collect') ?? false;

@@ -9,6 +9,7 @@ import {
   V100,
 } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
+import { loggedView } from '../../../test/helpers/logged-view.js';
 import { rule } from './double-precision.js';
 
 const PRODUCT = 'sm90_xmma_gemm_f64f64_f64f64_f64_nt_n_tilesize64x64x16_stage4_tensor16x8x8';
@@ -74,5 +75,24 @@ describe('double precision', () => {
     ],
   ])('is silent when %s', (_, reason, drawing) => {
     expect(silence(rule, draw(drawing))).toMatch(reason);
+  });
+
+  describe('on a CPU', () => {
+    const onCpu = loggedView({ compute: 90, idle_host: 10 });
+    const view = { ...onCpu, facts: { ...onCpu.facts, hasGpuWork: false } };
+    const run = (parameters: Readonly<Record<string, number>>) => ({
+      captured: new Map([[0, { cores: null, loader: null, parameters }]]),
+    });
+
+    it('prices half of the operators’ time (by hand ×2.1)', () => {
+      const found = fires(rule, view, { ...expected, placed: false }, run({ float64: 1e6 }));
+      expectGainBetween(found, 1.6, 2);
+      expect(found.price!.speedup.high).toBeGreaterThan(1.9);
+    });
+
+    it('is silent about other formats, and if none was recorded', () => {
+      expect(silence(rule, view, run({ float32: 9e5, float64: 1e5 }))).toMatch(/not in double/);
+      expect(silence(rule, view, run({}))).toMatch(/not recorded/);
+    });
   });
 });

@@ -19,9 +19,9 @@ export function lineEvidence(
   return lines
     .filter((line) => line.share >= MIN_SHARE && pattern.test([line.source, ...line.calls].join(' ')))
     .slice(0, MAX_LINES)
-    .map(({ file, line, function: name, source, share }) => ({
-      text: `${file}:${line} in ${name}, ${formatWholePercent(share)} of the thread’s time${source && `: ${source}`}`,
-      value: share,
+    .map((line) => ({
+      text: `${line.file}:${line.line} in ${line.function}, ${formatWholePercent(line.share)} of the thread’s time${line.source && `: ${line.source}`}`,
+      value: line.share,
       unit: 'of the training thread’s time',
       rank,
       step: null,
@@ -29,6 +29,10 @@ export function lineEvidence(
       dur_ns: null,
     }));
 }
+
+/** `train.py:12 (x = load())`. */
+export const lineText = ({ file, line, source }: HostLine): string =>
+  `${file}:${line}${source && ` (${source})`}`;
 
 /** One line that shows the fault, with the figure that carries it. */
 export function evidence(

@@ -11,7 +11,7 @@ import {
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import { jobCause } from '../../facts/causes.js';
 import { outsidePerStep, recurring } from '../../facts/job-time.js';
-import { timeEvidence } from './evidence.js';
+import { evidence, timeEvidence } from './evidence.js';
 import type { Evidence } from './finding.js';
 import {
   found,
@@ -88,7 +88,7 @@ function evidenceOf(view: RankView, name: string, of: string): Evidence[] {
     ),
     ...(where ? [timeEvidence(view, perStep, `code: ${where}`)] : []),
     ...(longest && count > 1 && longest > (2 * time) / count
-      ? [timeEvidence(view, longest, `the longest took ${formatTime(toMs(longest))}`)]
+      ? [evidence(view, `the longest took ${formatTime(toMs(longest))}`, toMs(longest), 'ms')]
       : []),
   ];
 }

@@ -1,4 +1,5 @@
-import { share } from '../../base/units.js';
+import { smallest } from '../../base/statistics.js';
+import { fromMs, ms, type Ns, ns, share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { CapturedLoader, CapturedRank } from '../../diagnosis/run-facts.js';
 import type { Unsplit } from '../../remedies/fixes/loader.js';
@@ -59,21 +60,49 @@ export function coresOf(captured: CapturedRank | undefined): number | null {
   return Math.max(1, Math.floor(Math.min(cores.allowed, cores.quota ?? cores.allowed) / cores.ranks));
 }
 
+/** A loader's work for one batch. ns. */
+export interface BatchWork {
+  /** What one worker needs that has a core to itself. */
+  readonly time: number;
+  /** The part of it in which the worker runs; in the rest it waits for a disk, a network or a timer. */
+  readonly cpu: number;
+  /** Batches of an epoch. Null: unknown, or without end. */
+  readonly batches: number | null;
+}
+
+/**
+ * What a batch takes, from what capture saw of the threads that make it. `per`: ns of one request without workers, or
+ * between two batches with workers that never rest. Null: nothing was seen of them.
+ */
+export function batchWork(loader: CapturedLoader | null | undefined, per: number): BatchWork | null {
+  if (!loader || loader.numWorkers === null) return null;
+  const inMain = loader.numWorkers === 0;
+  const [ran, queued] = inMain
+    ? [loader.fetchRan, loader.fetchQueued]
+    : [loader.workersRan, loader.workersQueued];
+  if (ran === null) return null;
+  const batches = loader.batches || null;
+  const all = per * (inMain ? 1 : Math.min(loader.numWorkers, batches ?? loader.numWorkers));
+  return { time: all * (1 - (queued ?? 0)), cpu: Math.min(ran, 1 - (queued ?? 0)) * all, batches };
+}
+
 /**
  * Time × workers ÷ time on the training thread, on 16 cores of an H200 machine: FFT 1.3–1.75, parsing 1.06–1.22, reading
  * files 0.93. The last is below 1 because reads of several workers overlap.
  */
-const WORKER_COST: Readonly<Record<LoaderLimit, Levels>> = {
-  cpu: { low: 1.75, likely: 1.25, high: 1.05 },
-  io: { low: 1.1, likely: 0.95, high: 0.9 },
-  cores: { low: 1.75, likely: 1.4, high: 1.1 },
-  handover: { low: 1.75, likely: 1.4, high: 1.1 },
-  unknown: { low: 1.6, likely: 1.1, high: 0.93 },
-};
+const COMPUTING: Levels = { low: 1.75, likely: 1.25, high: 1.05 };
+const WAITING: Levels = { low: 1.1, likely: 0.95, high: 0.9 };
+const UNKNOWN: Levels = { low: 1.6, likely: 1.1, high: 0.93 };
+/** Workers that compute already share caches and memory (zoo, FFT: 1.4 for each of 4, up to 1.75 for each of 12). */
+const ADDED: Levels = { low: 1.3, likely: 1.1, high: 1 };
 /** What a small machine surely has, what most have, what large ones have. */
 export const USUAL_WORKERS: Levels = { low: 4, likely: 8, high: 16 };
 /** Workers beyond what the mean rate needs: batches differ. */
 const SPARE = 1.25;
+/** Fewer workers that come this close to the best are better: each takes memory. */
+const NEARLY = 1.05;
+/** Each worker holds a copy of what the dataset holds, open files and its queue: more of them need a reason that we cannot see. */
+const MOST_WORKERS = 32;
 
 export interface WorkerPlan {
   /** Workers to advise. */
@@ -84,32 +113,96 @@ export interface WorkerPlan {
   readonly coresKnown: boolean;
 }
 
+export interface LoadedStep {
+  readonly per: number;
+  readonly step: number;
+  readonly wait: number;
+  readonly now?: number;
+}
+
 /**
- * How many workers make a batch within a step. `work`: ns that one worker needs for a batch. `step`: ns of a step that does
- * not wait. Never more workers than cores minus one for the training process, unless its workers mostly sleep.
+ * How many workers feed the step. A worker that waits needs no core, so latency is hidden by as many workers as batches are
+ * to be under way; workers that compute, and the training thread as far as it computes, share the cores. The first batch of
+ * an epoch is never made ahead, and no epoch keeps more workers busy than it has batches.
+ *
+ * `work`: null if only `per` is known, the time of a batch. `step`: ns of a step, `wait`: what it waits for input. `now`:
+ * workers that the loader has.
  */
 export function planWorkers(
-  work: number,
-  step: number,
+  work: BatchWork | null,
+  { per, step: whole, wait, now = 0 }: LoadedStep,
   captured: CapturedRank | undefined,
-  least = 1,
 ): WorkerPlan {
-  const limit = limitOf(captured?.loader);
-  const cost = WORKER_COST[limit];
+  const step = whole - wait;
   const cores = coresOf(captured);
+  const least = Math.max(1, now);
   if (cores === null) {
     const of = (level: Level) => Math.max(least, USUAL_WORKERS[level]);
+    const cost = work && work.cpu <= (1 - SLEEPS) * work.time ? WAITING : work ? COMPUTING : UNKNOWN;
     // The number of workers is the larger uncertainty, and covers what a worker costs.
-    return { workers: of('likely'), coresKnown: false, floor: (l) => (work * cost.likely) / of(l) };
+    return { workers: of('likely'), coresKnown: false, floor: (l) => (per * cost.likely) / of(l) };
   }
-  const most = limit === 'io' ? cores : Math.max(1, cores - 1);
-  const needed = Math.ceil((SPARE * work * cost.likely) / Math.max(1, step));
-  const workers = Math.max(1, Math.min(most, Math.max(needed, least, 2)));
-  return { workers, coresKnown: true, floor: (level) => (work * cost[level]) / workers };
+  const { time: all, cpu, batches } = work ?? { time: per, cpu: per, batches: null };
+  const computing = (level: Level) => cpu * (work ? (now > 0 ? ADDED : COMPUTING) : UNKNOWN)[level];
+  const time = (level: Level) => computing(level) + (all - cpu) * (now > 0 ? 1 : WAITING[level]);
+  // A training thread whose use of a core is not known may need all of one.
+  const used = captured?.cpu?.used ?? null;
+  const shared = used === null ? Math.max(1, cores - 1) : cores;
+  const training = used === null ? 0 : Math.max(0, used * whole - (now > 0 ? 0 : cpu));
+  const onCores = (level: Level) => (computing(level) + training) / shared;
+  const first = (level: Level) => (batches === null ? 0 : time(level) / batches);
+  const floorOf = (workers: number, level: Level, spare = 1) => {
+    const rounds = batches === null ? 1 / workers : Math.ceil(batches / workers) / batches;
+    return Math.max(step + first(level), spare * time(level) * rounds, onCores(level));
+  };
+  // Workers that compute share the cores; of those that wait, some compute at any time.
+  const onAllCores = cpu > 0 ? Math.round((shared * all) / cpu) : MOST_WORKERS;
+  const most = Math.max(least, Math.min(MOST_WORKERS, onAllCores, batches ?? MOST_WORKERS));
+  const counts = Array.from({ length: most - least + 1 }, (_, i) => least + i);
+  const best = smallest(counts.map((n) => floorOf(n, 'likely', SPARE)));
+  const workers = counts.find((n) => floorOf(n, 'likely', SPARE) <= NEARLY * best) ?? least;
+  return { workers, coresKnown: true, floor: (level) => floorOf(workers, level) };
+}
+
+/** Starts of worker processes, over the whole job. */
+export interface Restarts {
+  readonly count: number;
+  readonly each: Ns;
+  /** How much longer the first batch after a start takes than others. A part of that is making it. */
+  readonly first: Ns;
+  /** Of both, per step. */
+  readonly starting: Ns;
+  readonly waiting: Ns;
+  /** Each comes with a DataLoader of its own, so that nothing can be kept. */
+  readonly anew: boolean;
+}
+
+/** Two may be training and validation, or a job that was resumed. */
+const LEAST_STARTS = 3;
+const NEARLY_ALL = 0.8;
+
+/** Null: workers are not started again, or capture did not see it. */
+export function restartsOf(captured: CapturedRank | undefined): Restarts | null {
+  const { loader, steps = null } = captured ?? {};
+  const { numWorkers = 0, starts = null, startMs = null, made = null } = loader ?? {};
+  if (!loader || !numWorkers || starts === null || startMs === null || !steps || starts < LEAST_STARTS)
+    return null;
+  const each = fromMs(ms(startMs));
+  const first = fromMs(ms(Math.max(0, (loader.firstMs ?? 0) - (loader.laterMs ?? 0))));
+  const perStep = (time: Ns) => ns((time * (starts - 1)) / steps);
+  const anew = made !== null && made >= NEARLY_ALL * starts;
+  return { count: starts, each, first, starting: perStep(each), waiting: perStep(first), anew };
 }
 
 /** Whether this many workers may feed samples more than once: those of an IterableDataset each yield everything. */
 export function unsplitBy(workers: number, loader: CapturedLoader | null | undefined): Unsplit | null {
   if (workers <= 1 || loader?.iterable !== true || loader.splitByWorker === true) return null;
   return loader.splitByWorker === false ? 'surely' : 'maybe';
+}
+
+/** A thread that runs, or could run, most of the time does not wait for others. */
+const MOSTLY = 0.6;
+export function sleepsMostly(captured: CapturedRank | undefined): boolean {
+  const cpu = captured?.cpu;
+  return cpu?.threadRan != null && cpu.threadRan + (cpu.threadQueued ?? 0) < MOSTLY;
 }

@@ -82,12 +82,9 @@ function spreadOf(slower: { readonly before: number; readonly after: number }, c
   return Math.hypot(slower.before, slower.after, common, GPU_VARIES);
 }
 
-/**
- * From the phases of a log, for fixes that leave everything else as it is. `after`: ns of a step with the fix. Null for jobs
- * without GPU: there a worker may take the core that computes.
- */
-export function priceFromLog(view: RankView, after: (level: Level) => number): Price | null {
-  if (!view.facts.hasGpuWork || !(view.step.unprofiled > 0)) return null;
+/** By arithmetic on measured times, for fixes that leave the rest of the step as it is. `after`: ns of a step with the fix. */
+export function priceOfStep(view: RankView, after: (level: Level) => number): Price | null {
+  if (!(view.step.unprofiled > 0)) return null;
   const gain = (level: Level) =>
     view.step.unprofiled / Math.max(after(level), view.step.unprofiled / MOST_GAIN);
   const all = [gain('low'), gain('likely'), gain('high')];

@@ -278,7 +278,7 @@ class Recorder:
         """Empties the buffer. Its finished steps become a sample."""
         self.is_sampling = False
         sample = self.buffer.take()
-        sample.disturbed_by = self._disturbed_by
+        sample.disturbed_by = self._disturbed_by or self.disturbance()
         device = self._device
         if device is not None:
             sample.anchor, sample.anchor_host_ns = device.anchor, device.anchored_at

@@ -7,10 +7,9 @@ import os
 import weakref
 from typing import Any
 
-import torch
-
-from ..patches import Patches
+from ..patching import Patches
 from . import collectives, dataloader, optimizer
+from .backward import BackwardWatch
 from .copies import CopyTimer
 from .forward import ForwardEntry
 from .gradient_sync import GradientSync
@@ -47,50 +46,48 @@ class InstalledHooks:
         optimizer.detach(tracker)
         tracker.disarm()
         # Wrappers that someone else has wrapped must stay. With the recorder off they only pass calls on.
-        tracker.backward.disarm()
+        if tracker.backward is not None:
+            tracker.backward.disarm()
         self._patches.remove()
         if tracker.recorder.buffer.on_step == tracker.sample_begins:
             tracker.recorder.buffer.on_step = None
 
 
-def install(capture: HookedCapture, *, steps: str) -> InstalledHooks:
+def install(capture: HookedCapture, *, steps: str, groups: frozenset[str]) -> InstalledHooks:
     """`steps`: "optimizer" if optimizer steps end training steps, by capture.optimizer_step(); otherwise "manual"."""
     tracker = PhaseTracker(capture, ends_steps=steps == "optimizer")
-    patches = Patches()
+    patches = Patches(tracker.problems)
     installed = InstalledHooks(tracker, patches)
     parts = {
         "dataloader": lambda: dataloader.install(tracker, patches),
-        "backward": lambda: tracker.backward.arm(),
+        "model": lambda: _watch_models(tracker, patches, groups),
         "zero_grad": lambda: optimizer.install_zero_grad(tracker, patches),
         "collectives": lambda: collectives.install(tracker, patches),
         "optimizer": lambda: optimizer.attach(tracker),
-        "script": lambda: _leave_scripted_models_alone(tracker, patches),
     }
-    tracker.copies, tracker.forward, tracker.gradient_sync = (
-        CopyTimer(tracker),
-        ForwardEntry(tracker),
-        GradientSync(tracker),
-    )
     tracker.recorder.buffer.on_step = tracker.sample_begins
-    for name, put in parts.items():
+    for name in groups & parts.keys():
         # If a version of torch does not allow one of them, the others still work.
         with tracker.problems.guard(f"hook-{name}", f"installing the {name} hook"):
-            put()
+            parts[name]()
     _installed.add(installed)
     return installed
 
 
-def _leave_scripted_models_alone(tracker: PhaseTracker, patches: Patches) -> None:
-    """torch.jit.script compiles the hooks of a model too, and cannot compile ours."""
-    recursive: Any = torch.jit._recursive
-    original = recursive.get_hook_stubs
+def _watch_models(tracker: PhaseTracker, patches: Patches, groups: frozenset[str]) -> None:
+    tracker.forward, tracker.backward = ForwardEntry(tracker), BackwardWatch(tracker)
+    tracker.copies = CopyTimer(tracker) if "copies" in groups else None
+    tracker.gradient_sync = GradientSync(tracker) if "gradient_sync" in groups else None
+    tracker.backward.arm()
 
-    def get_hook_stubs(module: Any) -> Any:
-        tracker.disarm()
-        return original(module)
+    def make(original: Any) -> Any:
+        def get_hook_stubs(module: Any) -> Any:
+            tracker.disarm()
+            return original(module)
 
-    patches.put(recursive, "get_hook_stubs", get_hook_stubs)
-    tracker.loop.may_watch = True
+        return get_hook_stubs
+
+    tracker.loop.may_watch = patches.put("torch.jit._recursive.get_hook_stubs", make) is not None
 
 
 # A forked child does not train and gets the original torch back.

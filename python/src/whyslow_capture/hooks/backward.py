@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ..patches import Patch
+from ..patching import Patch, Patches
 from .dynamo import never_compiled, not_compiled
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ class BackwardWatch:
         self._tracker = tracker
         self._original = torch.autograd.backward
         self._ours = self._make()
+        self._patches = Patches(tracker.problems)
         self._patch: Patch | None = None
         self._grad: Patch | None = None
         # Someone has wrapped our function, so it can no longer be removed.
@@ -33,9 +34,9 @@ class BackwardWatch:
     def arm(self) -> None:
         if self._patch is None:
             self._original = torch.autograd.backward
-            self._patch = Patch(torch.autograd, "backward", self._ours)
+            self._patch = self._patches.put("torch.autograd.backward", lambda _: self._ours)
         if self._grad is None and self._tracker.pass_steps.is_open:
-            self._grad = Patch(torch.autograd, "grad", self._make_grad(torch.autograd.grad))
+            self._grad = self._patches.put("torch.autograd.grad", self._make_grad)
         elif self._grad is not None and not self._tracker.pass_steps.is_open and self._grad.remove():
             self._grad = None
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..layout import collective
-from ..patches import Patches
+from ..patching import Patches
 from .dynamo import is_compiling, never_compiled, not_compiled
 from .groups import suffix
 
@@ -57,19 +57,11 @@ def install(tracker: PhaseTracker, patches: Patches) -> None:
         return
     # This module keeps a table of the functions for torch.compile. Imported now, it has the originals.
     import_module("torch.distributed._functional_collectives")
-    from torch.distributed import distributed_c10d
-
     timer = CollectiveTimer(tracker)
     for name, kind in KINDS.items():
-        original = getattr(distributed_c10d, name, None)
-        if original is None:
-            continue
-        wrapper = timer.wrap(original, kind)
-        patches.put(distributed_c10d, name, wrapper)
-        if getattr(distributed, name, None) is original:
-            patches.put(distributed, name, wrapper)
+        patches.put(f"torch.distributed.distributed_c10d.{name}", functools.partial(timer.wrap, kind=kind))
     if hasattr(distributed.Work, "_get_op_type"):
-        patches.put(distributed.Work, "wait", timer.wrap_wait(distributed.Work.wait))
+        patches.put("torch.distributed.Work.wait", timer.wrap_wait)
 
 
 class CollectiveTimer:

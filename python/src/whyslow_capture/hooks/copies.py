@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ..patches import Patches
+from ..patching import Patches
 from .dynamo import is_compiling, never_compiled, not_compiled
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ class CopyTimer:
 
     def _put(self) -> None:
         self._before = {name: getattr(torch.Tensor, name) for name in self._wrappers}
-        self._patches = Patches()
+        self._patches = Patches(self._tracker.problems)
         for name, wrapper in self._wrappers.items():
-            self._patches.put(torch.Tensor, name, wrapper)
+            self._patches.put(f"torch.Tensor.{name}", _as(wrapper))
 
     def _wrap(self, name: str) -> Callable[..., Any]:
         def copy(tensor: Any, /, *args: Any, **options: Any) -> Any:
@@ -106,3 +106,7 @@ class CopyTimer:
                 tracker.copied(begin)
         except Exception as error:
             tracker.failed(error)
+
+
+def _as(wrapper: Callable[..., Any]) -> Callable[[object], Callable[..., Any]]:
+    return lambda _: wrapper

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils.data import dataloader
 
-from ..patches import Patches
+from ..patching import Patches
 from .dynamo import never_compiled, not_compiled
 
 if TYPE_CHECKING:
@@ -105,5 +105,5 @@ def install(tracker: PhaseTracker, patches: Patches) -> None:
         finally:
             ends(False)
 
-    patches.put(dataloader._BaseDataLoaderIter, "__next__", not_compiled(__next__))
-    patches.put(dataloader.DataLoader, "__iter__", not_compiled(__iter__))
+    patches.put("torch.utils.data.dataloader._BaseDataLoaderIter.__next__", lambda _: not_compiled(__next__))
+    patches.put("torch.utils.data.dataloader.DataLoader.__iter__", lambda _: not_compiled(__iter__))

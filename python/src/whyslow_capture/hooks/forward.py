@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ..patching import Hook
 from .dynamo import has_compiled, is_compiling, never_compiled
 from .modules import Module, children, roots
 
 if TYPE_CHECKING:
-    from torch.utils.hooks import RemovableHandle
-
     from .phase_tracker import PhaseTracker
 
 # If a root module is never called (LightningModule.training_step, wrappers), its children are hooked instead.
@@ -64,7 +63,7 @@ class ForwardEntry:
         """Calls with gradients do not matter."""
         self._hook = _EntryHook(self)
         self._candidates: list[weakref.ref[Module]] = []
-        self._handles: list[RemovableHandle] = []
+        self._handles: list[Hook] = []
         self._levels_left = MAX_LEVELS - 1
         self._missed = 0
         self._trains_in_training_mode = False
@@ -104,7 +103,7 @@ class ForwardEntry:
             module = reference()
             if module is not None and can_be_hooked(module):
                 handle = Module.register_forward_pre_hook(module, self._hook, prepend=True)
-                self._handles.append(handle)
+                self._handles.append(Hook("torch.nn.Module.register_forward_pre_hook", handle.remove))
 
     def disarm(self) -> None:
         while self._handles:

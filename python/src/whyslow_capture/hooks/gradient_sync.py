@@ -10,6 +10,7 @@ import torch
 
 from .. import process
 from ..layout import collective
+from ..patching import Hook
 from .dynamo import compiles_backward, never_compiled
 from .groups import suffix
 from .modules import Module
@@ -33,7 +34,7 @@ class GradientSync:
         self._searches = 0
         self._wrappers: list[weakref.ref[Module]] = []
         self._kind: str | None = None
-        self._handle: Any = None
+        self._handle: Hook | None = None
         self._computed = -1
 
     def before(self, tensors: Any) -> None:
@@ -50,11 +51,12 @@ class GradientSync:
         # A pass that only accumulates gradients has no collective to time.
         if not any(syncs(w) for w in map(_alive, self._wrappers) if w is not None):
             return
-        self._handle = root.register_hook(self._first_gradient)
+        handle: Any = root.register_hook(self._first_gradient)
+        self._handle = Hook("torch.Tensor.register_hook", handle.remove)
         # Ours must run before FSDP's hooks on the same tensor (a model that returns its loss), which queue the wait.
         # torch calls hooks in the order of insertion and ignores `move_to_end`, so insert the others again.
         hooks: Any = root._backward_hooks
-        for key in [key for key in hooks if key != self._handle.id]:
+        for key in [key for key in hooks if key != handle.id]:
             hooks[key] = hooks.pop(key)
 
     def after(self) -> None:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Protocol
 
-import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from ..patches import Patch, Patches
+from ..patching import Hook, Patch, Patches
 from .dynamo import is_compiling, never_compiled, not_compiled
 
 if TYPE_CHECKING:
-    from torch.utils.hooks import RemovableHandle
-
     from .phase_tracker import PhaseTracker
 
 
@@ -45,8 +42,8 @@ class _Relay:
 
     target: OptimizerTarget | None = None
     inside = False
-    before: RemovableHandle | None = None
-    after: RemovableHandle | None = None
+    before: Hook | None = None
+    after: Hook | None = None
 
 
 _relay = _Relay()
@@ -56,13 +53,15 @@ def attach(target: OptimizerTarget) -> None:
     _relay.target = target
     set_pre_hook(True)
     if _relay.after is None:
-        _relay.after = register_optimizer_step_post_hook(_after)
+        handle = register_optimizer_step_post_hook(_after)
+        _relay.after = Hook("torch.optim.optimizer._global_optimizer_post_hooks", handle.remove)
 
 
 def set_pre_hook(wanted: bool) -> None:
     """Adds or removes the hook before step(), which only recorded steps need. Never call this inside that hook."""
     if wanted and _relay.before is None:
-        _relay.before = register_optimizer_step_pre_hook(_before)
+        handle = register_optimizer_step_pre_hook(_before)
+        _relay.before = Hook("torch.optim.optimizer._global_optimizer_pre_hooks", handle.remove)
     elif not wanted and _relay.before is not None:
         _relay.before.remove()
         _relay.before = None
@@ -125,26 +124,28 @@ def install_zero_grad(tracker: PhaseTracker, patches: Patches) -> None:
     Of optimizers and of models: an optimizer that is not torch's (Keras has its own) or an update by hand calls no
     hooks, but the gradients of the model are cleared in between.
     """
-    for owner in (torch.optim.Optimizer, torch.nn.Module):
+    for owner in ("torch.optim.Optimizer", "torch.nn.Module"):
         _watch_zero_grad(owner, tracker, patches)
 
 
-def _watch_zero_grad(owner: Any, tracker: PhaseTracker, patches: Patches) -> None:
-    original = owner.zero_grad
-    patch: Patch
+def _watch_zero_grad(owner: str, tracker: PhaseTracker, patches: Patches) -> None:
+    patch: Patch | None = None
 
     @never_compiled
     def begins(holder: object) -> None:
         try:
-            if not tracker.gradients_zeroed(holder):
+            if not tracker.gradients_zeroed(holder) and patch is not None:
                 patch.remove()
         except Exception as error:
             tracker.failed(error)
 
-    @functools.wraps(original)
-    def zero_grad(self: Any, *args: Any, **options: Any) -> None:
-        if not is_compiling():
-            begins(self)
-        return original(self, *args, **options)
+    def make(original: Any) -> Any:
+        @functools.wraps(original)
+        def zero_grad(self: Any, *args: Any, **options: Any) -> None:
+            if not is_compiling():
+                begins(self)
+            return original(self, *args, **options)
 
-    patch = patches.put(owner, "zero_grad", not_compiled(zero_grad))
+        return not_compiled(zero_grad)
+
+    patch = patches.put(f"{owner}.zero_grad", make)

@@ -15,7 +15,6 @@ from ..loader_watch import LoaderWatch
 from ..parameter_types import ParameterTypes
 from ..problems import ProblemLog, describe
 from ..small_collectives import SmallCollectives
-from .backward import BackwardWatch
 from .iterations import IterationTracker
 from .modules import KnownModules
 from .optimizer import attached, set_pre_hook
@@ -26,6 +25,7 @@ from .step_marks import StepMarks
 from .stretches import Stretches
 
 if TYPE_CHECKING:
+    from .backward import BackwardWatch
     from .copies import CopyTimer
     from .forward import ForwardEntry
     from .gradient_sync import GradientSync
@@ -73,10 +73,11 @@ class PhaseTracker:
         self.marks = StepMarks(capture.recorder)
         self.copied = self.marks.copied
         self.stretches = Stretches(self, capture.job_clock)
-        self.backward = BackwardWatch(self)
         self.modules = KnownModules()
         self.parameters = capture.parameters
         self.collectives = capture.collectives
+        # None if the user left their hooks out.
+        self.backward: BackwardWatch | None = None
         self.copies: CopyTimer | None = None
         self.forward: ForwardEntry | None = None
         self.gradient_sync: GradientSync | None = None
@@ -330,10 +331,12 @@ class PhaseTracker:
         self.plain_optimizer = 0
         if wanted:
             self._quiet = 0
-            self.backward.arm()
+            if self.backward is not None:
+                self.backward.arm()
         else:
             self._quiet, self._quiet_role = optimizer, role
-            self.backward.disarm()
+            if self.backward is not None:
+                self.backward.disarm()
         if attached() is self:
             set_pre_hook(wanted)
 

@@ -9,58 +9,70 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
-import torch
-from torch.utils.data import dataloader, get_worker_info
+from torch.utils.data import get_worker_info
 
+from ..api import RUN_DEFAULTS
+from ..config import load_config
 from ..hooks import optimizer as optimizer_hooks
 from ..hooks.dynamo import is_compiling, never_compiled, not_compiled
 from ..hooks.optimizer import OptimizerTarget, Recording
 from ..job import timers_of_process
-from ..patches import Patches
+from ..patching import Patches, find
 from ..problems import ProblemLog, describe
+from ..touched import BY_ID
 
 if TYPE_CHECKING:
     from ..session import Capture
+
+
+# By group, what the first call of shows that a job trains.
+SIGNS = {
+    "dataloader": (
+        "torch.utils.data.dataloader.DataLoader.__iter__",
+        "torch.utils.data.dataloader._BaseDataLoaderIter.__next__",
+    ),
+    "zero_grad": ("torch.optim.Optimizer.zero_grad", "torch.nn.Module.zero_grad"),
+    "model": ("torch.autograd.backward", "torch.autograd.grad"),
+}
 
 
 class AutoStart:
     """Waits for the first batch, zero_grad(), backward pass or optimizer step, whichever comes first."""
 
     def __init__(self) -> None:
-        self._patches = Patches()
-        self._waiting = True
         self.problems = ProblemLog()
+        self._patches = Patches(self.problems)
+        self._waiting = True
         self.recorder: Recording = _Always()
         self.sees_steps = False
         self.plain_optimizer = 0
 
-    def arm(self) -> None:
-        self._put(dataloader.DataLoader, "__iter__", only_main=True)
-        self._put(dataloader._BaseDataLoaderIter, "__next__", only_main=True)
-        self._put(torch.optim.Optimizer, "zero_grad", only_main=False)
-        self._put(torch.nn.Module, "zero_grad", only_main=True)
-        self._put(torch.autograd, "backward", only_main=True)
-        self._put(torch.autograd, "grad", only_main=True)
-        optimizer_hooks.attach(self)
+    def arm(self, groups: frozenset[str]) -> None:
+        for group, targets in SIGNS.items():
+            for target in targets if group in groups else ():
+                self._put(target, only_main=target != "torch.optim.Optimizer.zero_grad")
+        if "optimizer" in groups:
+            optimizer_hooks.attach(self)
 
     def disarm(self) -> None:
         self._waiting = False
         self._patches.remove()
         optimizer_hooks.detach(self)
 
-    def _put(self, owner: Any, name: str, *, only_main: bool) -> None:
-        original = getattr(owner, name)
+    def _put(self, target: str, *, only_main: bool) -> None:
+        def make(original: Any) -> Any:
+            @functools.wraps(original)
+            def call(*args: Any, **options: Any) -> Any:
+                if self._waiting and not is_compiling() and not (only_main and not on_main_thread()):
+                    self.begin()
+                    if not self._waiting:
+                        # The attribute now holds the hook of the capture that has just begun.
+                        return getattr(*find(BY_ID[target]))(*args, **options)
+                return original(*args, **options)
 
-        @functools.wraps(original)
-        def call(*args: Any, **options: Any) -> Any:
-            if self._waiting and not is_compiling() and not (only_main and not on_main_thread()):
-                self.begin()
-                if not self._waiting:
-                    # The attribute now holds the hook of the capture that has just begun.
-                    return getattr(owner, name)(*args, **options)
-            return original(*args, **options)
+            return not_compiled(call)
 
-        self._patches.put(owner, name, not_compiled(call))
+        self._patches.put(target, make)
 
     def optimizer_begins(self, optimizer: object) -> None:
         self.begin()
@@ -104,8 +116,7 @@ def on_main_thread() -> bool:
 
 
 def begin_capture(problems: ProblemLog) -> None:
-    from ..api import RUN_DEFAULTS, active_session, open_session
-    from ..config import load_config
+    from ..api import active_session, open_session
     from ..session import Capture
 
     if active_session() is not None:
@@ -144,6 +155,7 @@ class ForkWatch:
 
 def start_when_training_begins() -> None:
     starter = AutoStart()
+    groups = load_config({"defaults": RUN_DEFAULTS}, problems=starter.problems).hook_groups
     with starter.problems.guard("job-hooks", "timing the job between steps"):
-        timers_of_process(starter.problems).install()
-    starter.arm()
+        timers_of_process(starter.problems).install(groups)
+    starter.arm(groups)

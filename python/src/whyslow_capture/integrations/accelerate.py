@@ -21,7 +21,8 @@ from types import TracebackType
 from typing import Any
 
 from ..handle import CaptureHandle
-from ..patches import Patches
+from ..patching import Patches
+from ..problems import ProblemLog
 from .framework_steps import FrameworkSteps
 from .optional import raise_missing
 
@@ -39,14 +40,14 @@ class Instrumented:
     def __init__(self, accelerator: Any, config: dict[str, object], steps_done: int) -> None:
         self._accelerator = accelerator
         self._steps = FrameworkSteps(config)
-        self._patches = Patches()
+        self._patches = Patches(ProblemLog())
         self._watched: Any = None
         self._steps.open(accelerator.project_dir, steps_done)
         self._watch_optimizer()
         # If there is no optimizer yet, one of these calls prepares it later.
-        self._wrap(accelerator, "prepare", after=self._watch_optimizer)
-        self._wrap(accelerator, "prepare_optimizer", after=self._watch_optimizer)
-        self._wrap(accelerator, "end_training", before=self.close)
+        self._wrap(accelerator, "Accelerator.prepare", after=self._watch_optimizer)
+        self._wrap(accelerator, "Accelerator.prepare_optimizer", after=self._watch_optimizer)
+        self._wrap(accelerator, "Accelerator.end_training", before=self.close)
 
     @property
     def capture(self) -> CaptureHandle | None:
@@ -69,7 +70,7 @@ class Instrumented:
         # With several optimizers, watching one of them is enough to count steps.
         if self._watched is None and self._accelerator._optimizers:
             self._watched = self._accelerator._optimizers[0]
-            self._wrap(self._watched, "step", after=self._stepped)
+            self._wrap(self._watched, "AcceleratedOptimizer.step", after=self._stepped)
 
     def _stepped(self) -> None:
         if self._accelerator.sync_gradients:
@@ -86,17 +87,19 @@ class Instrumented:
         after: Callable[[], None] | None = None,
     ) -> None:
         """On this object only."""
-        original = getattr(owner, name)
 
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
-            if before is not None:
-                before()
-            result = original(*args, **kwargs)
-            if after is not None:
-                after()
-            return result
+        def make(original: Any) -> Any:
+            def wrapper(*args: Any, **kwargs: Any) -> Any:
+                if before is not None:
+                    before()
+                result = original(*args, **kwargs)
+                if after is not None:
+                    after()
+                return result
 
-        self._patches.put(owner, name, wrapper)
+            return wrapper
+
+        self._patches.put(f"accelerate.{name}", make, owner)
 
 
 def instrument(accelerator: Any, *, steps_done: int = 0, **config: object) -> Instrumented:

@@ -62,9 +62,9 @@ class FrameworkSteps:
             self.capture.step(self._step)
 
     def micro_step(self) -> None:
-        """Ends a micro-batch; the step goes on. Automatic phases find micro-batches by themselves."""
+        """Ends a micro-batch; the step goes on. Hooks of the model find micro-batches by themselves."""
         capture = self.capture
-        if capture is not None and not capture.config.auto_phases:
+        if capture is not None and "model" not in capture.config.hook_groups:
             capture.micro_step()
 
     def disturbed(self) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 
-from ..patches import Patches
+from ..patching import Patches
 from ..problems import ProblemLog
 from .calls import CallTimers
 from .clock import JobClock
@@ -21,28 +21,34 @@ class JobTimers:
 
     def __init__(self, problems: ProblemLog) -> None:
         self.clock = JobClock(problems)
-        self._patches = Patches()
+        self._patches = Patches(problems)
         self._calls = CallTimers(self.clock, self._patches)
         self._evaluation = EvaluationWatch(self.clock, self._patches)
         self._interruptions = Interruptions(self.clock)
-        self.is_installed = False
+        self._groups: frozenset[str] | None = None
 
-    def install(self) -> None:
-        if self.is_installed:
+    def install(self, groups: frozenset[str]) -> None:
+        """Again with other groups if the job's own capture has others than `whyslow run`."""
+        if groups == self._groups:
             return
-        self.is_installed = True
+        if self._groups is not None:
+            self._uninstall()
+        self._groups = groups
         for part in (self._calls, self._evaluation, self._interruptions):
             # If a version of torch does not allow one of them, the others still work.
             with self.clock.problems.guard("job-hooks", "timing the job between steps"):
-                part.install()
+                part.install(groups)
 
     def remove(self) -> None:
         """Wrappers that someone else has wrapped must stay. With the clock off they only pass calls on."""
-        if not self.is_installed:
+        if self._groups is None:
             return
-        self.is_installed = False
+        self._groups = None
         if not self.clock.is_stopped:
             self.clock.stop()
+        self._uninstall()
+
+    def _uninstall(self) -> None:
         self._interruptions.remove()
         self._evaluation.remove()
         self._calls.remove()

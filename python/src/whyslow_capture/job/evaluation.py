@@ -9,10 +9,8 @@ from typing import Any
 import torch
 
 from ..hooks.dynamo import is_compiling, never_compiled, not_compiled
-from ..patches import Patch, Patches
+from ..patching import Patch, Patches
 from .clock import EVALUATION, INFERENCE, JobClock
-
-Module = torch.nn.Module
 
 
 class EvaluationWatch:
@@ -25,23 +23,26 @@ class EvaluationWatch:
         self._clock = clock
         self._patches = patches
         self._train: Patch | None = None
-        self._original_train: Any = None
 
-    def install(self) -> None:
+    def install(self, groups: frozenset[str]) -> None:
+        if EVALUATION not in groups:
+            return
         clock = self._clock
         clock.on_evaluation = self._watch_train
-        original = Module.eval
         begins = never_compiled(lambda: clock.begin_evaluation())
 
-        @functools.wraps(original)
-        def eval(self: Any) -> Any:
-            if is_compiling():
-                return original(self)
-            result = original(self)
-            begins()
-            return result
+        def make(original: Any) -> Any:
+            @functools.wraps(original)
+            def eval(self: Any) -> Any:
+                if is_compiling():
+                    return original(self)
+                result = original(self)
+                begins()
+                return result
 
-        self._patches.put(Module, "eval", not_compiled(eval))
+            return not_compiled(eval)
+
+        self._patches.put("torch.nn.Module.eval", make)
         self._watch_inference_mode()
 
     def _watch_inference_mode(self) -> None:
@@ -68,8 +69,8 @@ class EvaluationWatch:
                 if not is_compiling():
                     clock.leave(vars(self).pop("_whyslow_phase", None), at=sys._getframe(1))
 
-        self._patches.put(torch.inference_mode, "__enter__", not_compiled(__enter__))
-        self._patches.put(torch.inference_mode, "__exit__", not_compiled(__exit__))
+        self._patches.put("torch.inference_mode.__enter__", lambda _: not_compiled(__enter__))
+        self._patches.put("torch.inference_mode.__exit__", lambda _: not_compiled(__exit__))
 
     def remove(self) -> None:
         self._watch_train(False)
@@ -82,17 +83,16 @@ class EvaluationWatch:
                 self._train = None
             return
         if self._train is None:
-            self._original_train = Module.train
-            self._train = Patch(Module, "train", self._make())
+            self._train = self._patches.put("torch.nn.Module.train", self._make)
 
-    def _make(self) -> Any:
+    def _make(self, original: Any) -> Any:
         clock = self._clock
         ends = never_compiled(lambda: clock.end_evaluation(True))
 
-        @functools.wraps(self._original_train)
+        @functools.wraps(original)
         def train(self_: Any, mode: bool = True) -> Any:
             if mode and clock.is_evaluating and not is_compiling():
                 ends()
-            return self._original_train(self_, mode)
+            return original(self_, mode)
 
         return not_compiled(train)

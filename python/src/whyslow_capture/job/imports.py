@@ -8,10 +8,12 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from ..patching import Hook
+
 Action = Callable[[ModuleType], None]
 
 
-def after_import(actions: Mapping[str, Action]) -> Callable[[], None]:
+def after_import(actions: Mapping[str, Action]) -> Callable[[], object]:
     """Acts at once on modules that are there. Returns a function that ends the waiting for the others."""
     waiting = {}
     for name, action in actions.items():
@@ -30,7 +32,7 @@ def after_import(actions: Mapping[str, Action]) -> Callable[[], None]:
         if finder in sys.meta_path:
             sys.meta_path.remove(finder)
 
-    return forget
+    return Hook("sys.meta_path", forget).remove
 
 
 class _Finder:

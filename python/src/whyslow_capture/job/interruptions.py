@@ -7,11 +7,12 @@ import linecache
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import CodeType, FrameType
 from typing import Any
 
 from ..hooks.dynamo import never_compiled
+from ..patching import Hook
 from .clock import JobClock, OpenPhase
 from .imports import after_import
 
@@ -37,33 +38,37 @@ def _caller() -> FrameType | None:
     return sys._getframe(1).f_back
 
 
+def _take_out(held: list[Any], ours: object) -> None:
+    with suppress(ValueError):
+        held.remove(ours)
+
+
 class Interruptions:
     def __init__(self, clock: JobClock) -> None:
         self._clock = clock
         self._collecting: OpenPhase | None = None
         self._compiling: OpenPhase | None = None
-        self._forget_import: Callable[[], None] | None = None
+        self._forget_import: Callable[[], object] | None = None
+        self._hooks: list[Hook] = []
         # Bound once, so that they can be found again in the lists they are put in.
         self._on_gc = self._collection
         self._on_start, self._on_end = never_compiled(self._make_start()), never_compiled(self._make_end())
 
-    def install(self) -> None:
-        gc.callbacks.append(self._on_gc)
-        self._forget_import = after_import({DYNAMO: self._watch_dynamo})
+    def install(self, groups: frozenset[str]) -> None:
+        if "gc" in groups:
+            gc.callbacks.append(self._on_gc)
+            self._hooks.append(Hook("gc.callbacks", lambda: _take_out(gc.callbacks, self._on_gc)))
+        if "compile" in groups:
+            self._forget_import = after_import({DYNAMO: self._watch_dynamo})
 
     def remove(self) -> None:
-        with suppress(ValueError):
-            gc.callbacks.remove(self._on_gc)
         if self._forget_import is not None:
             self._forget_import()
-        handler = getattr(sys.modules.get(DYNAMO), "callback_handler", None)
-        if handler is not None:
-            for name, ours in (("start_callbacks", self._on_start), ("end_callbacks", self._on_end)):
-                with suppress(ValueError):
-                    getattr(handler, name, []).remove(ours)
+        while self._hooks:
+            self._hooks.pop().remove()
 
     def _collection(self, phase: str, info: dict[str, int]) -> None:
-        if info.get("generation") != FULL:
+        if info.get("generation") != FULL or not self._clock.is_on:
             return
         if phase == "start":
             call = "gc.collect" if asks_for_collection(_caller()) else AUTOMATIC
@@ -73,8 +78,11 @@ class Interruptions:
             self._clock.leave(frame)
 
     def _watch_dynamo(self, module: Any) -> None:
-        module.callback_handler.register_start_callback(self._on_start)
-        module.callback_handler.register_end_callback(self._on_end)
+        for name, ours in (("start_callbacks", self._on_start), ("end_callbacks", self._on_end)):
+            held = getattr(module.callback_handler, name)
+            held.append(ours)
+            hook = Hook(f"{DYNAMO}.callback_handler.{name}", partial(_take_out, held, ours))
+            self._hooks.append(hook)
 
     # Plain functions, because torch before 2.7 takes no arguments in these callbacks and later versions pass one.
     def _make_start(self) -> Callable[..., None]:

@@ -17,7 +17,8 @@ import torch
 from torch.autograd.profiler import record_function
 
 from ..hooks.dynamo import not_compiled
-from ..patches import Patches
+from ..patching import Patches
+from ..problems import ProblemLog
 
 
 class LiveRanges:
@@ -25,7 +26,7 @@ class LiveRanges:
 
     def __init__(self) -> None:
         self._thread = threading.get_ident()
-        self._patches = Patches()
+        self._patches = Patches(ProblemLog())
         self._is_watching = False
         self._live: list[record_function] = []
         # While a range is being entered it may exist in torch already, but not yet in the list.
@@ -33,8 +34,8 @@ class LiveRanges:
 
     def watch(self) -> None:
         self._is_watching = True
-        self._patches.put(record_function, "__enter__", self._new_enter())
-        self._patches.put(record_function, "__exit__", self._new_exit())
+        self._patches.put("torch.autograd.profiler.record_function.__enter__", self._new_enter)
+        self._patches.put("torch.autograd.profiler.record_function.__exit__", self._new_exit)
 
     def forget(self) -> None:
         self._is_watching = False
@@ -55,9 +56,7 @@ class LiveRanges:
     def _sees_this_thread(self) -> bool:
         return self._is_watching and threading.get_ident() == self._thread
 
-    def _new_enter(self) -> Any:
-        original = record_function.__enter__
-
+    def _new_enter(self, original: Any) -> Any:
         @functools.wraps(original)
         def enter(range_: record_function) -> Any:
             if not self._sees_this_thread():
@@ -72,9 +71,7 @@ class LiveRanges:
 
         return not_compiled(enter)
 
-    def _new_exit(self) -> Any:
-        original = record_function.__exit__
-
+    def _new_exit(self, original: Any) -> Any:
         @functools.wraps(original)
         def leave(range_: record_function, *error: Any) -> Any:
             try:

@@ -9,6 +9,7 @@ So we open no window while another profiler runs, and end our window when the jo
 from __future__ import annotations
 
 import functools
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,10 @@ import torch
 import torch.autograd.profiler as autograd_profiler
 from torch.profiler import ProfilerActivity
 
+from .. import process
+from ..hooks.modules import subclasses
+from ..patching import Patches
+from ..problems import ProblemLog
 from .teardown import TEARDOWN
 
 # All profilers (torch.profiler, autograd.profiler, emit_nvtx) call these functions of torch.autograd.profiler.
@@ -30,7 +35,7 @@ class ProfilerUse:
     def __init__(self) -> None:
         self._calling: int | None = None
         self._deciding = threading.RLock()
-        self._is_installed = False
+        self._patches: Patches | None = None
         # The job's own profiler is warming up or recording.
         self.is_used_by_job = False
         # Our profiler was prepared and not stopped: it is running, or was lost.
@@ -44,19 +49,28 @@ class ProfilerUse:
         # Ends our open window when the job wants the profiler.
         self._give_way: Callable[[], None] | None = None
 
-    def install(self) -> None:
-        if self._is_installed:
+    def install(self, problems: ProblemLog) -> None:
+        """Before the first window. A profiler of the job that warms up already would crash with ours."""
+        if self._patches is not None:
             return
-        self._is_installed = True
-        self._recover_lost_profiler()
+        self._patches = Patches(problems)
+        self.is_used_by_job = self.is_used_by_job or a_profiler_is_open()
         for name, before, after in (
             (_PREPARE, self._job_starts, None),
             (_ENABLE, self._job_starts, None),
             (_DISABLE, None, self._job_stopped),
         ):
-            original = getattr(autograd_profiler, name, None)
-            if original is not None:
-                setattr(autograd_profiler, name, self._wrap(original, before, after))
+            wrap = functools.partial(self._wrap, name=name, before=before, after=after)
+            self._patches.put(f"torch.autograd.profiler.{name}", wrap)
+
+    def remove(self) -> None:
+        """At the end of the capture. Not after a window was lost: then the job's next profiler needs our help."""
+        self.on_change = None
+        if self._patches is not None and not self.ours_is_unfinished:
+            self._patches.remove()
+            self._patches = None
+            # Nobody sees any more when it stops.
+            self.is_used_by_job = False
 
     def claim(self, give_way: Callable[[], None]) -> bool:
         """Reserves the profiler for a window. False if the job or another window has it."""
@@ -76,7 +90,12 @@ class ProfilerUse:
     @property
     def disturbance(self) -> str | None:
         """What a profiler does to the steps of the job: "recording", "attached" (it stopped, but slows CUDA calls)."""
-        if self.is_used_by_job or torch_profiler_enabled():
+        is_on = self.is_used_by_job or torch_profiler_enabled()
+        if self._patches is None and is_on != self._job_records_gpu and process.uses_cuda():
+            # Nothing reports when the job's profiler starts and stops. It is seen here, and as a rule records the GPU.
+            self._job_records_gpu = is_on
+            self.is_attached = not is_on and not TEARDOWN.is_in_force
+        if is_on:
             return "recording"
         return "attached" if self.is_attached else None
 
@@ -95,8 +114,15 @@ class ProfilerUse:
             self._calling = None
 
     def _wrap(
-        self, original: Callable[..., Any], before: Callable[..., None] | None, after: Callable[[], None] | None
+        self,
+        original: Callable[..., Any],
+        name: str,
+        before: Callable[..., None] | None,
+        after: Callable[[], None] | None,
     ) -> Callable[..., Any]:
+        if name == _PREPARE:
+            original = self._recovering(original)
+
         def call(*args: Any, **kwargs: Any) -> Any:
             if self._calling == threading.get_ident():
                 return original(*args, **kwargs)
@@ -111,15 +137,13 @@ class ProfilerUse:
         call.__wrapped__ = original  # type: ignore[attr-defined]
         return call
 
-    def _recover_lost_profiler(self) -> None:
+    def _recovering(self, prepare: Callable[..., Any]) -> Callable[..., Any]:
         """
         A lost window (its thread ended, or could not stop it in time) leaves kineto busy. torch 2.3 and 2.6 (not 2.13)
         then try to stop it in whichever thread prepares the next profiler, and raise because that thread has none. This
         would go on forever, also for the job's own profiler. Turning it on and off in that thread frees kineto.
         """
-        prepare, enable, disable = (getattr(autograd_profiler, name, None) for name in (_PREPARE, _ENABLE, _DISABLE))
-        if prepare is None or enable is None or disable is None:
-            return
+        enable, disable = getattr(autograd_profiler, _ENABLE), getattr(autograd_profiler, _DISABLE)
 
         @functools.wraps(prepare)
         def prepare_again(*args: Any, **kwargs: Any) -> Any:
@@ -133,7 +157,7 @@ class ProfilerUse:
             self.ours_is_unfinished = False
             return prepare(*args, **kwargs)
 
-        setattr(autograd_profiler, _PREPARE, prepare_again)
+        return prepare_again
 
     def _job_starts(self, _config: object = None, activities: Any = (), *_: object) -> None:
         with self._deciding:
@@ -153,6 +177,16 @@ class ProfilerUse:
             self.gpu_profiler_stopped()
         if self.on_change is not None:
             self.on_change()
+
+
+def a_profiler_is_open() -> bool:
+    """Whether one of the process was prepared and has not stopped. Looks among all objects, which takes about 20 ms."""
+    kind = autograd_profiler.profile
+    return any(
+        getattr(each, "entered", False) and getattr(each, "kineto_results", None) is None
+        for each in gc.get_referrers(*subclasses(kind))
+        if isinstance(each, kind)
+    )
 
 
 def torch_profiler_enabled() -> bool:

@@ -90,7 +90,8 @@ class TraceTier:
             self._options, problems, self._delivery, self._about, recorder_watch_setter, budget_for
         )
         self._afterwards = Afterwards(problems, lambda: self._delivery.exporter.pending_bytes > 0)
-        PROFILER_USE.install()
+        if self._has_schedule:
+            PROFILER_USE.install(problems)
         self._requests: Requests | None = None
         if on_demand:
             self._requests = Requests(
@@ -162,6 +163,8 @@ class TraceTier:
             self._say_if_none()
             self._delivery.exporter.close(timeout)
             self._afterwards.close()
+        PROFILER_USE.remove()
+        TEARDOWN.give_back()
         if self._requests is not None:
             with self._problems.guard("trace_close", "closing the trace tier"):
                 # First, because a plan that arrives later would never be answered.
@@ -177,6 +180,7 @@ class TraceTier:
 
     def after_fork_in_child(self) -> None:
         self._is_closed = True
+        PROFILER_USE.remove()
         self._driver.forget_in_child()
         self._turn_off()
 
@@ -305,6 +309,8 @@ class TraceTier:
             self.quiet_until = 0
 
     def _take_inbox(self) -> None:
+        if self._inbox:
+            PROFILER_USE.install(self._problems)
         while self._inbox:
             self._overall.add(self._inbox.popleft())
 

@@ -1,0 +1,57 @@
+import type { MemoryStack } from '../model/memory-snapshot.js';
+import type { Allocation } from './allocations.js';
+import type { Phase, PhaseRun } from './phases.js';
+
+/** What memory holds, in the order in which it is shown. */
+export const MEMORY_KINDS = [
+  'parameters',
+  'gradients',
+  'optimizer state',
+  'activations',
+  'temporaries',
+  'kept from earlier steps',
+  'from before the recording',
+] as const;
+export type MemoryKind = (typeof MEMORY_KINDS)[number];
+
+const REDUCER = /(?:^|[\\/])torch[\\/]nn[\\/]parallel[\\/]distributed\.py$/;
+
+/** By where it was made and how long it lived. Activations that outlive their step are `kept` from its end on. */
+export function kindOf(
+  allocation: Allocation,
+  stack: MemoryStack | undefined,
+  phase: Phase | undefined,
+  runs: readonly PhaseRun[],
+): MemoryKind {
+  const { start, end } = allocation;
+  if (stack?.accumulates && start < 0) return 'gradients';
+  if (!stack || phase === undefined || start < 0) return keptKind(stack, phase);
+  const run = lastBefore(runs, start, (r) => r.first);
+  const next = runs[run + 1]?.first ?? Infinity;
+  const isKept = end > next;
+  if (REDUCER.test(stack.frames[0]?.file ?? '')) return 'gradients';
+  if (phase === 'set-up') return isKept ? 'parameters' : 'temporaries';
+  if (phase === 'optimizer') return isKept ? 'optimizer state' : 'temporaries';
+  if (phase === 'backward') return isKept || stack.accumulates ? 'gradients' : 'temporaries';
+  // Nothing follows the last forward pass, so what it freed may have been kept for a backward pass.
+  return isKept || next === Infinity ? 'activations' : 'temporaries';
+}
+
+/** Of what was there from the start only some stacks are known. */
+function keptKind(stack: MemoryStack | undefined, phase: Phase | undefined): MemoryKind {
+  if (!stack || (stack.frames.length === 0 && !stack.inBackward)) return 'from before the recording';
+  if (phase === 'set-up') return 'parameters';
+  if (phase === 'optimizer') return 'optimizer state';
+  return phase === 'backward' ? 'gradients' : 'from before the recording';
+}
+
+/** Index of the last element at or before a position; -1: none. */
+export function lastBefore<T>(sorted: readonly T[], position: number, of: (one: T) => number): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (of(sorted[middle]!) <= position) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
