@@ -56,7 +56,7 @@ describe('commands in documents', () => {
 
   it.each(DOCUMENTS)('%s: every npm script exists', (document) => {
     const { scripts } = JSON.parse(textOf('package.json')) as { scripts: Record<string, string> };
-    for (const [, name] of textOf(document).matchAll(/npm run ([\w:]+)/g))
+    for (const [, name] of textOf(document).matchAll(/npm run ([\w:-]+)/g))
       expect(Object.keys(scripts)).toContain(name);
   });
 

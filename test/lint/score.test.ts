@@ -59,6 +59,8 @@ it('reports in the zoo’s programs only what every case of them does', () => {
         const path = join(at(`../../zoo/${folder}`), name);
         const linted = lintFile(`${folder}/${name}`, readFileSync(path, 'utf8'));
         expect(linted.problems).toEqual([]);
+        // Many loops in one script, which measure what the profiler costs and not what a fix gains.
+        if (name === 'cpu_loops.py') return [];
         return linted.findings.map(({ file, rule, source }) => `${file} ${rule} ${source}`);
       }),
   );

@@ -68,8 +68,7 @@ export const FIX: Readonly<Record<IncidentCause, string | null>> = {
   network: 'Compare the links and hosts of the ranks; look for other traffic since then.',
   host: 'Look at what the loop does outside of the model since then: lists that grow, logging, callbacks.',
   compute: 'Compare a profiler window from before with one from now: whyslow capture, whyslow compare.',
-  'garbage-collection':
-    'Objects pile up: keep no history in lists. Or call gc.freeze() after start-up and gc.collect() every few hundred steps.',
+  'garbage-collection': 'Objects pile up: keep no history in lists, and collect less often.',
   memory: 'Find what grows: keep loss.item() and not loss, bound caches and queues.',
   checkpoint:
     'Save less often, asynchronously (torch.distributed.checkpoint.async_save), or to a faster store.',
