@@ -18,6 +18,7 @@ export const SETTINGS: readonly string[] = [
   'hooks',
   'control',
   'stacks',
+  'stuck_after',
   'run',
   'trace.enabled',
   'trace.period',

@@ -72,6 +72,8 @@ class CaptureConfig:
     control: bool = True
     # Look at the Python stack of the training thread a few times per second: which lines of the job hold the host.
     stacks: bool = True
+    # After so many seconds without the end of a step, write down once where the rank is. 0: never.
+    stuck_after: int = 180
     run: str | None = None
     trace: TraceConfig = field(default_factory=TraceConfig)
 
@@ -95,6 +97,7 @@ PARSERS = {
     "hooks": some_of(*CHOICES),
     "control": boolean,
     "stacks": boolean,
+    "stuck_after": whole(0),
     "run": optional_text,
     "trace.enabled": boolean,
     "trace.period": whole(0),
