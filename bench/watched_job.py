@@ -63,7 +63,9 @@ class Job:
 
     def save(self, times: int = 1) -> None:
         for _ in range(times):
-            torch.save({"m": self.plain.state_dict(), "o": self.optimizer.state_dict()}, f"/tmp/watched-{os.getpid()}.pt")
+            torch.save(
+                {"m": self.plain.state_dict(), "o": self.optimizer.state_dict()}, f"/tmp/watched-{os.getpid()}.pt"
+            )
 
     # Changes. Called once at the change.
     def change(self) -> None:

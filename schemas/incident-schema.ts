@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { INCIDENT_CAUSES, INCIDENT_KINDS, INCIDENT_STATES } from '../src/model/incident.js';
 import { nameTypes } from './schema-text.js';
 
+const cause = z.enum(INCIDENT_CAUSES);
+
 /** A line of OUT/incidents.jsonl, as reports have it too. */
 export const incident = z.strictObject({
   schema: z.literal('whyslow/incident/1'),
@@ -24,7 +26,7 @@ export const incident = z.strictObject({
   after_ms: z.number().min(0).describe('step time since'),
   change: z.number().describe('0.12: a step takes 12% longer; of a leak: memory grew by this share'),
   ranks: z.array(z.int().min(0)).describe('the ranks that changed; empty: all, or no one in particular'),
-  cause: z.enum(INCIDENT_CAUSES),
+  cause,
   sentence: z.string(),
   evidence: z.array(z.string()).describe('what shows the cause'),
   fix: z.string().nullable().describe('what to do'),
@@ -35,4 +37,4 @@ export const incident = z.strictObject({
   traces: z.array(z.string()).describe('profiler windows that were recorded because of it, relative to OUT'),
 });
 
-nameTypes({ Incident: incident }, 'model/incident');
+nameTypes({ Incident: incident, IncidentCause: cause }, 'model/incident');

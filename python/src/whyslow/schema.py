@@ -295,6 +295,27 @@ class ReportStraggler:
     sentence: str
 
 
+IncidentCause = Literal[
+    "loader",
+    "copies",
+    "network",
+    "host",
+    "compute",
+    "garbage-collection",
+    "memory",
+    "checkpoint",
+    "evaluation",
+    "logging",
+    "compile",
+    "gpu-clock",
+    "neighbor",
+    "threads",
+    "more-work",
+    "late-rank",
+    "unknown",
+]
+
+
 @dataclass(frozen=True)
 class Incident:
     schema: Literal["whyslow/incident/1"]
@@ -327,7 +348,7 @@ class Incident:
     """0.12: a step takes 12% longer; of a leak: memory grew by this share"""
     ranks: tuple[int, ...]
     """the ranks that changed; empty: all, or no one in particular"""
-    cause: Literal["loader", "copies", "network", "host", "compute", "garbage-collection", "memory", "checkpoint", "evaluation", "logging", "compile", "gpu-clock", "neighbor", "threads", "more-work", "late-rank", "unknown"]
+    cause: IncidentCause
     sentence: str
     evidence: tuple[str, ...]
     """what shows the cause"""
