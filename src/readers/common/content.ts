@@ -3,6 +3,7 @@ import type { MemoryFacts } from '../../memory/memory-facts.js';
 import type { CompileLog } from '../../model/compile-log.js';
 import type { EventLog } from '../../model/event-log.js';
 import type { FlightDump } from '../../model/flight-dump.js';
+import type { Incident } from '../../model/incident.js';
 import type { Manifest } from '../../model/manifest.js';
 import type { StackProfile } from '../../model/stack-profile.js';
 import type { GpuTelemetry } from '../../model/telemetry.js';
@@ -46,6 +47,8 @@ export interface Evidence {
   /** One entry per GPU. */
   readonly memory?: readonly MemoryFacts[];
   readonly stacks?: readonly StackProfile[];
+  /** Found by whoever watched the run. */
+  readonly incidents?: readonly Incident[];
 }
 
 /** A facts file, unpacked but not yet understood: its shape is in `traces/stored/`. */
