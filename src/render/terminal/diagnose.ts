@@ -7,6 +7,7 @@ import type { Evidence, Finding } from '../../rules/kit/finding.js';
 import { gain, jobSplit, rankCount, stepSource, stepSplit } from '../step-time.js';
 import { rankSection } from './diagnose-ranks.js';
 import { gradePaint, healthProblem } from './health.js';
+import { incidentSection } from './incidents.js';
 import {
   bothEnds,
   codeLines,
@@ -124,6 +125,7 @@ export function renderDiagnose(report: Report, { color, columns, all = false }: 
   const sections = [
     [...verdict(report, page), ...job(report, page), ...step(report, page)],
     next(report, page),
+    incidentSection(report, page, all),
     ...findings(report, page, all),
     hostLineSection(report, page, all),
     rankSection(report, page, all),
