@@ -13,12 +13,24 @@ import type { JobActivity } from '../../telemetry/processes/job-activity.js';
 
 /** What is in a file, whatever its format. Traces and logs belong to a rank. */
 export type Content =
-  | { readonly of: 'trace'; readonly trace: TraceData }
+  /** `parts`: the file holds several ranks. */
+  | {
+      readonly of: 'trace';
+      readonly trace: TraceData;
+      readonly parts?: (() => Iterable<RankPart>) | undefined;
+    }
   | { readonly of: 'log'; readonly log: EventLog }
   /** A trace that was analyzed before. Null: of another version, or broken. */
   | { readonly of: 'facts'; readonly record: FactsRecord | null }
   /** Belongs to the whole run or to a machine. */
   | { readonly of: 'run'; readonly events: number; readonly evidence: Evidence };
+
+/** One of several ranks in one file. */
+export interface RankPart {
+  /** Ends its path, and may name the rank: `rank3`. */
+  readonly label: string;
+  readonly trace: TraceData;
+}
 
 /** What a file shows about the run. A format sets what its files have. */
 export interface Evidence {

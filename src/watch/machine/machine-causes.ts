@@ -35,7 +35,7 @@ const LEAST_PRESSURE = 0.1;
 /** Clocks move by a few percent with temperature alone. */
 const LEAST_CLOCK_FALL = 0.03;
 
-/** Causes in the events that a machine may lie behind: whatever takes CPU or GPU time. A wait for a store is its own cause. */
+/** Causes in the events that a machine may be behind: whatever takes CPU or GPU time. A wait for a store is its own cause. */
 const MACHINE_MAY_EXPLAIN: readonly IncidentCause[] = [
   'compute',
   'host',

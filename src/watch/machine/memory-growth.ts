@@ -24,7 +24,7 @@ interface Block {
 
 /**
  * Whether the memory of a job grows steadily, in a bounded number of blocks of time. The lowest value of each counts, because
- * memory of a batch comes and goes. Twelve blocks in a row of which each is higher than the one before come by chance once
+ * memory of a batch comes and goes. Twelve blocks in a row, each higher than the one before, come by chance once
  * in 12! times if nothing grows.
  */
 export class MemoryGrowth {
