@@ -70,7 +70,7 @@ it('whyslow watch exits with 2 and what to pass where there is no job', () =>
     expect(empty.stderr).toContain('is not the directory of a measured job');
   }));
 
-it('whyslow run --watch reports an incident while the job runs and tells whom it is asked to tell, once', () =>
+it('whyslow run --watch reports an incident while the job runs, and calls the webhook and the command once', () =>
   inFolder(async (folder) => {
     const out = join(folder, 'run');
     const log = join(folder, 'log');
@@ -92,7 +92,7 @@ it('whyslow run --watch reports an incident while the job runs and tells whom it
     const metrics = join(folder, 'whyslow.prom');
     const words = ['run', '--watch', '--no-telemetry', '--no-diagnose', '--out', out];
     const flags = ['--notify', url, '--metrics', metrics, '--on-incident', `cat >> '${told}'`];
-    // The job ends when the webhook was called: it was told of while it ran.
+    // The job ends when the command has run: the incident was reported meanwhile.
     const job = `cp -r '${log}/cuda_event_profiler' '${out}'; while [ ! -s '${told}' ]; do sleep 0.1; done; exit 7`;
     const ran = await whyslow([...words, ...flags, '--', 'sh', '-c', job]);
     server.closeAllConnections();

@@ -36,8 +36,8 @@ works on any machine that sees the directory, during the job and afterwards.
 Lasting changes go to OUT/incidents.jsonl. Over the whole run, the chance of any
 false alarm is at most 1%.
 
-Nobody is told of them unless you ask for it: --metrics, --notify, --on-incident.
-Each incident is told once, at most 20 in an hour, and a receiver that does not
+They are sent nowhere unless you ask for it: --metrics, --notify, --on-incident.
+Each incident is sent once, at most 20 in an hour, and a receiver that does not
 answer holds up nothing.`;
 
 /** As capture has it. */

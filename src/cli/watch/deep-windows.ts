@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { namedRanks } from '../../base/rank-ranges.js';
+import { smallest } from '../../base/statistics.js';
 import { formatTime, ms } from '../../base/units.js';
 import { readRanks } from '../../launch/job.js';
 import { awaitAnswers, Conversation } from '../../launch/on-demand.js';
@@ -100,7 +101,7 @@ export class DeepWindows {
     const cost = await windowCost(this.#out, { ms: ms(stepMs), profiled_ms: ms(2 * stepMs) });
     if (cost === null) {
       const begun = await readRanks(this.#out);
-      const since = Math.min(...begun.map((r) => r.startedMs).filter((t) => Number.isFinite(t)));
+      const since = smallest(begun.map((r) => r.startedMs).filter((t) => Number.isFinite(t)));
       return USUAL_COST <= (this.#maxOverhead * (Date.now() - since)) / 1000;
     }
     return cost.spent + Math.max(USUAL_COST, cost.spent) <= this.#maxOverhead * cost.of;

@@ -1,5 +1,5 @@
 import { describeSystemError, InputError } from '../../base/input-error.js';
-import { type Metrics, metricsTo } from '../../watch/tell/metrics.js';
+import { type Metrics, metricsFile } from '../../watch/tell/metrics-file.js';
 import { metricsText } from '../../watch/tell/metrics-text.js';
 import { Outbox } from '../../watch/tell/outbox.js';
 import { command, webhook } from '../../watch/tell/receivers.js';
@@ -9,7 +9,7 @@ import type { WatchFlags } from './watch-flags.js';
 /** What is under way when the watch ends gets so long, ms. */
 const LAST_MS = 5000;
 
-/** Whoever is told of incidents, and the metrics. None of it can fail or hold up the watch. */
+/** Receivers of incidents, and the metrics. None of it can fail or hold up the watch. */
 export class Outlets {
   readonly #metrics: Metrics | null;
   readonly #boxes: readonly Outbox[];
@@ -21,12 +21,7 @@ export class Outlets {
 
   /** Throws InputError when the port is taken. */
   static async open(out: string, { metrics, notify, onIncident }: WatchFlags): Promise<Outlets> {
-    const opened =
-      metrics === undefined
-        ? null
-        : await metricsTo(metrics).catch((error: unknown) => {
-            throw new InputError(`cannot listen on port ${metrics}: ${describeSystemError(error)}`);
-          });
+    const opened = metrics === undefined ? null : await metricsTo(metrics);
     return new Outlets(opened, [
       ...(notify === undefined ? [] : [new Outbox(webhook(notify, out))]),
       ...(onIncident === undefined ? [] : [new Outbox(command(onIncident, out))]),
@@ -44,4 +39,13 @@ export class Outlets {
   async close(): Promise<void> {
     await Promise.all([...this.#boxes.map((box) => box.close(LAST_MS)), this.#metrics?.close()]);
   }
+}
+
+/** A number is a port. */
+async function metricsTo(target: string): Promise<Metrics> {
+  if (!/^\d+$/.test(target)) return metricsFile(target);
+  const { serveMetrics } = await import('../../server/serve-metrics.js');
+  return serveMetrics(Number(target)).catch((error: unknown) => {
+    throw new InputError(`cannot listen on port ${target}: ${describeSystemError(error)}`);
+  });
 }

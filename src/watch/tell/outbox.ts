@@ -7,7 +7,7 @@ const MOST_WAITING = 16;
 const HOUR_MS = 3_600_000;
 
 /**
- * Tells of each incident once, one after the other, without anybody waiting for it. `send` never throws; false: try again.
+ * Sends each incident once, one after the other, without anybody waiting for it. `send` never throws; false: try again.
  * Times are of a clock that never jumps.
  */
 export class Outbox {
@@ -19,7 +19,7 @@ export class Outbox {
   #sending: Promise<void> = Promise.resolve();
   #isBusy = false;
   #isClosed = false;
-  /** How many were not told. */
+  /** How many were not sent. */
   lost = 0;
 
   /** `pauses`: before each further try, ms. */
@@ -31,7 +31,7 @@ export class Outbox {
     this.#pauses = pauses;
   }
 
-  /** Only alarms that go on are told, and each once: what becomes of it is in incidents.jsonl. */
+  /** Only alarms that go on are sent, and each once: what becomes of it is in incidents.jsonl. */
   add(incident: Incident): void {
     const key = `${incident.run} ${incident.id}`;
     if (!incident.alarm || incident.state !== 'open' || this.#told.has(key)) return;

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { inFolder } from '../../../test/helpers/folder.js';
 import { watchSimulated } from '../../../test/helpers/watched-job.js';
+import { serveMetrics } from '../../server/serve-metrics.js';
 import type { WatchedRun } from '../watched-run.js';
-import { metricsFile, metricsTo } from './metrics.js';
+import { metricsFile } from './metrics-file.js';
 import { metricsText } from './metrics-text.js';
 import { Outbox } from './outbox.js';
 import { command, messageFor, webhook } from './receivers.js';
@@ -66,19 +67,19 @@ describe('metrics for Prometheus', () => {
 
   it('on a port answer GET /metrics of this machine by its own name, and nothing else', async () => {
     const port = await freePort();
-    const metrics = await metricsTo(`${port}`);
+    const metrics = await serveMetrics(port);
     metrics.update('a 1\n');
     const address = `http://127.0.0.1:${port}/metrics`;
     expect(await (await fetch(address)).text()).toBe('a 1\n');
     expect((await fetch(address, { method: 'POST' })).status).toBe(405);
     expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(404);
-    await expect(metricsTo(`${port}`)).rejects.toThrow('EADDRINUSE');
+    await expect(serveMetrics(port)).rejects.toThrow('EADDRINUSE');
     await metrics.close();
   });
 });
 
-describe('incidents that are told', () => {
-  it('are told once each, and not once they have ended or cost nothing', async () => {
+describe('incidents that are sent', () => {
+  it('are sent once each, and not once they have ended or cost nothing', async () => {
     const told: string[] = [];
     const box = new Outbox(async ({ id }) => told.push(id) > 0);
     for (const incident of [
