@@ -12,6 +12,7 @@ import { atPace } from '../logs/pace.js';
 import type { RulesResult } from '../rules/run-rules.js';
 import type { Comparison } from '../run/compare.js';
 import { whatIfWithoutLateRanks } from '../run/what-if.js';
+import { hardwareReport } from './hardware-report.js';
 import {
   clocksOf,
   collectivesOf,
@@ -47,6 +48,7 @@ export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
     step: stepOf(decisive),
     time: decisive ? timeOf(decisive) : sharesOfClasses(totals(() => 0)),
     findings: rules.findings,
+    hardware: hardwareReport(decisive, rules.findings),
     silent: rules.silent,
     host_lines: diagnosis.facts.hostLines,
     ranks: diagnosis.views.map((view) => rankOf(view, diagnosis, clocks, inMesh)),
