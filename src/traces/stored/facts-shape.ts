@@ -175,6 +175,7 @@ export const lightFactsShape: Shape<TraceFacts> = checked(
       unread: whole(),
     }),
     switches: list(text),
+    unprofiledShare: nullable(number()),
     hasGpuWork: flag,
     hasHostEvents: flag,
     program: object<Program>({
