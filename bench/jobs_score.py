@@ -96,7 +96,8 @@ def main() -> int:
         scores.append(score)
         marks = ["✗✓"[score.is_verdict_right], "✗✓"[score.are_rules_right]]
         rules = " ".join(score.found[:4])
-        print(f"{''.join(marks)} {score.name:18} {score.bottleneck:10} {rules:60} wanted {score.wanted} ({note})", flush=True)
+        print(f"{''.join(marks)} {score.name:18} {score.bottleneck:10} {rules:50}", end=" ")
+        print(f"wanted {score.wanted} ({note})", flush=True)
         print(f"      {score.headline}", flush=True)
     right = sum(score.is_right for score in scores)
     print(f"{right} of {len(scores)} right; reports in {out}")

@@ -159,7 +159,7 @@ function ofLists(name: string, lists: readonly number[], elementSize: number): O
 
 /**
  * What a call does, from its shapes. `kind`: of the kernel it launched that takes longest, and `elementSize` what its name says
- * of its elements, for lists of tensors. Null: it cannot be told.
+ * of its elements, for lists of tensors. Null: unknown.
  */
 export function operatorWork(
   name: string,
