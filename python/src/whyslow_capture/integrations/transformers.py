@@ -8,11 +8,15 @@ Writes to ``<output_dir>/whyslow`` unless `out` is set. Keywords are those of `w
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..config import Settings
 from ..handle import CaptureHandle
 from .framework_steps import FrameworkSteps
 from .optional import missing_base
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def _callback_class() -> Any:
@@ -24,8 +28,8 @@ def _callback_class() -> Any:
 
 
 class WhyslowCallback(_callback_class()):  # type: ignore[misc]
-    def __init__(self, **config: object) -> None:
-        self._steps = FrameworkSteps(config)
+    def __init__(self, **settings: Unpack[Settings]) -> None:
+        self._steps = FrameworkSteps(settings)
 
     @property
     def capture(self) -> CaptureHandle | None:
