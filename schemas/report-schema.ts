@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { TIME_CLASSES } from '../src/facts/time-class.js';
 import { bottleneck, confidence, finding, health, problem, ranks } from './finding-schema.js';
+import { incident } from './incident-schema.js';
 import { anyMs, fraction, ms, nameTypes, seconds, typed, us } from './schema-text.js';
 
 /**
@@ -292,6 +293,9 @@ export const reportSchema = z
         'null up to 256 ranks, or with --all; otherwise ranks, heat, inputs and collectives.groups list what stands out',
       ),
     stragglers: z.array(straggler),
+    incidents: z
+      .array(incident)
+      .describe('lasting changes that `whyslow watch` or `run --watch` found while the run went on'),
     heat: heat.nullable().describe('how late each rank is in each step; null for a single rank'),
     critical_path: criticalPath
       .nullable()

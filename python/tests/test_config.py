@@ -64,6 +64,8 @@ EVERYTHING = {
     "hooks": ("all", ("all",)),
     "control": ("no", False),
     "stacks": ("no", False),
+    "verdict": ("no", False),
+    "log_to": ("wandb,mlflow", ("wandb", "mlflow")),
     "run": ("night", "night"),
     "trace.enabled": ("True", True),
     "trace.period": ("50", 50),

@@ -37,6 +37,7 @@ export function profileOfReport(label: string, content: unknown, setup: Setup = 
     ranks: rowsOf(report.ranks).map(rankOf),
     many_ranks: null,
     stragglers: [],
+    incidents: [],
     heat: null,
     critical_path: null,
     collectives: null,

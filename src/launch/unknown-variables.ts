@@ -18,6 +18,8 @@ export const SETTINGS: readonly string[] = [
   'hooks',
   'control',
   'stacks',
+  'verdict',
+  'log_to',
   'run',
   'trace.enabled',
   'trace.period',

@@ -5,6 +5,7 @@ import type { Health } from '../base/check.js';
 import type { Problem } from '../base/problem.js';
 import type { Ms, Seconds, Share, Us } from '../base/units.js';
 import type { TimeClass } from '../facts/time-class.js';
+import type { Incident } from '../model/incident.js';
 import type { Finding } from '../rules/kit/finding.js';
 import type { LateCause, Pattern } from '../run/lateness/late-ranks.js';
 
@@ -27,6 +28,8 @@ export interface Report {
   /** null up to 256 ranks, or with --all; otherwise ranks, heat, inputs and collectives.groups list what stands out */
   readonly many_ranks: ReportManyRanks | null;
   readonly stragglers: readonly ReportStraggler[];
+  /** lasting changes that `whyslow watch` or `run --watch` found while the run went on */
+  readonly incidents: readonly Incident[];
   /** how late each rank is in each step; null for a single rank */ readonly heat: ReportHeat | null;
   /** what set the pace, followed through all ranks; null for a single rank */
   readonly critical_path: ReportPath | null;

@@ -146,6 +146,7 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
     device: deviceOf(trace),
     accelerator,
     switches: trace.data.header.switches,
+    unprofiledShare: unprofiledShare(trace),
     hasGpuWork: work.length > 0,
     hasHostEvents: tree.length > 0,
     program: programOf(trace),
@@ -238,6 +239,11 @@ function communicates(trace: Trace, work: GpuWork, kinds: KernelKinds, host: Hos
   const sorts = workSorts(kinds);
   return work.row.some((row) => sorts[trace.data.name[row]!] === WorkSort.comms);
 }
+
+const unprofiledShare = ({ data }: Trace) => {
+  const known = data.header.slimmed?.unprofiled ?? null;
+  return known === null ? null : share(known);
+};
 
 function deviceOf(trace: Trace): DeviceInfo | null {
   const { devices } = trace.data.header;

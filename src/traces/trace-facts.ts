@@ -1,3 +1,4 @@
+import type { Share } from '../base/units.js';
 import type { Accelerator } from '../facts/accelerator.js';
 import type { RankFacts } from '../facts/rank-facts.js';
 import type { StepRange } from '../facts/step-facts.js';
@@ -22,6 +23,8 @@ export interface TraceFacts extends RankFacts {
   readonly accelerator: Accelerator;
   /** Profiler options that were on, e.g. `with_stack`. */
   readonly switches: readonly string[];
+  /** What `whyslow slim` estimated before it left out events: the step without the profiler, as a share of the recorded one. */
+  readonly unprofiledShare: Share | null;
   readonly hasHostEvents: boolean;
   readonly program: Program;
   /** A step that is left out of all figures. */

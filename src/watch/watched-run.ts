@@ -1,5 +1,7 @@
-import type { Incident } from './incidents/incident.js';
+import type { Incident } from '../model/incident.js';
 import type { PacePoint } from './steps/pace-line.js';
+
+export type { Incident };
 
 /** What is shown of a run that is watched. */
 export interface WatchedRun {

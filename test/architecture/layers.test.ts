@@ -97,7 +97,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'answers',
   ],
   launch: ['base', 'model', 'machine'],
-  watch: ['base', 'model', 'readers', 'logs', 'launch'],
+  watch: ['base', 'remedies', 'model', 'readers', 'logs', 'launch'],
   machine: ['base', 'model'],
   compare: ['base', 'facts', 'ingest', 'diagnosis', 'rules', 'report', 'answers'],
   trial: ['base', 'remedies', 'launch', 'compare'],

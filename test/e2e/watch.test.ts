@@ -39,6 +39,10 @@ it('whyslow watch --once prints since when a job is slower, and why', () =>
       false_alarm: 0.01,
       incidents: [{ kind: 'slower', cause: 'loader', state: 'open' }],
     });
+    const diagnosed = await whyslow(['diagnose', out], { env: { COLUMNS: '100' } });
+    expect(diagnosed.stdout).toMatch(/^What changed during the run\n! Since step 2,0\d\d /m);
+    const report = await whyslow(['diagnose', out, '--json']);
+    expect(JSON.parse(report.stdout).incidents).toMatchObject([{ cause: 'loader', state: 'open' }]);
   }));
 
 it('whyslow watch in a pipe prints a line for each incident and ends with the job', () =>

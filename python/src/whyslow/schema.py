@@ -295,6 +295,71 @@ class ReportStraggler:
     sentence: str
 
 
+IncidentCause = Literal[
+    "loader",
+    "copies",
+    "network",
+    "host",
+    "compute",
+    "garbage-collection",
+    "memory",
+    "checkpoint",
+    "evaluation",
+    "logging",
+    "compile",
+    "gpu-clock",
+    "neighbor",
+    "threads",
+    "more-work",
+    "late-rank",
+    "unknown",
+]
+
+
+@dataclass(frozen=True)
+class Incident:
+    schema: Literal["whyslow/incident/1"]
+    id: str
+    """within its run; a later line with the same id and run replaces an earlier one"""
+    run: str | None
+    kind: Literal["slower", "growing", "pauses", "behind", "leak", "more-work", "faster"]
+    """
+    slower, growing (ever slower), pauses, behind (one rank, not yet the job), leak (memory grows), more-work and faster
+    (no alarms)
+    """
+    state: Literal["open", "ended", "restarted"]
+    """ended: the pace is back; restarted: the job began anew meanwhile"""
+    alarm: bool
+    """it costs time, or will"""
+    step: int
+    """the first step that shows it"""
+    time: str | None
+    """ISO 8601, UTC; null: the log has no times"""
+    detected_step: int
+    """when there was enough evidence"""
+    detected_time: str | None
+    until_step: int | None
+    until_time: str | None
+    before_ms: float
+    """step time of the job before"""
+    after_ms: float
+    """step time since"""
+    change: float
+    """0.12: a step takes 12% longer; of a leak: memory grew by this share"""
+    ranks: tuple[int, ...]
+    """the ranks that changed; empty: all, or no one in particular"""
+    cause: IncidentCause
+    sentence: str
+    evidence: tuple[str, ...]
+    """what shows the cause"""
+    fix: str | None
+    """what to do"""
+    rank_hours_per_hour: float | None
+    """time that is lost per hour, summed over ranks (on GPUs: GPU-hours); null: none"""
+    traces: tuple[str, ...]
+    """profiler windows that were recorded because of it, relative to OUT"""
+
+
 @dataclass(frozen=True)
 class ReportHeatRow:
     rank: int
@@ -486,6 +551,8 @@ class ReportFields:
     many_ranks: ReportManyRanks | None
     """null up to 256 ranks, or with --all; otherwise ranks, heat, inputs and collectives.groups list what stands out"""
     stragglers: tuple[ReportStraggler, ...]
+    incidents: tuple[Incident, ...]
+    """lasting changes that `whyslow watch` or `run --watch` found while the run went on"""
     heat: ReportHeat | None
     """how late each rank is in each step; null for a single rank"""
     critical_path: ReportPath | None

@@ -17,6 +17,8 @@ from .touched import CHOICES, groups_of
 ONE_WINDOW_ENDS_AT = 27
 ONE_WINDOW_STEPS = 6
 
+LOGGERS = ("wandb", "mlflow", "tensorboard")
+
 # None means every rank.
 Ranks = tuple[int, ...] | None
 
@@ -72,12 +74,19 @@ class CaptureConfig:
     control: bool = True
     # Look at the Python stack of the training thread a few times per second: which lines of the job hold the host.
     stacks: bool = True
+    # When a framework's callback closes the capture: print the verdict, and log it where the job logs.
+    verdict: bool = True
+    log_to: tuple[str, ...] = ("all",)
     run: str | None = None
     trace: TraceConfig = field(default_factory=TraceConfig)
 
     @property
     def hook_groups(self) -> frozenset[str]:
         return groups_of(self.hooks) if self.auto_phases else frozenset()
+
+    @property
+    def loggers(self) -> tuple[str, ...]:
+        return LOGGERS if "all" in self.log_to else tuple(name for name in LOGGERS if name in self.log_to)
 
 
 PARSERS = {
@@ -95,6 +104,8 @@ PARSERS = {
     "hooks": some_of(*CHOICES),
     "control": boolean,
     "stacks": boolean,
+    "verdict": boolean,
+    "log_to": some_of("all", "none", *LOGGERS),
     "run": optional_text,
     "trace.enabled": boolean,
     "trace.period": whole(0),

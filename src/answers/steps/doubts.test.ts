@@ -52,6 +52,7 @@ const unexplained = (other: number): Judgment => ({
   shares: { ...TRUSTED.shares, other: share(other) },
 });
 const RUNS_EMPTY = { taken: 4, delivered: 1.5, deliveredUnasked: 1.5 };
+const NO_WORKERS = { ...VIEW.facts.input, inWorkers: 0, queue: null };
 const BUSY = { ...TRUSTED.shares, gpu: share(0.9), data: share(0.01) };
 const withQueue = (queue: LoaderQueue) => withFacts({ input: { ...VIEW.facts.input, queue } });
 /** Between the two costs of recording that are possible, the host takes `low` to `high` ms of the step. */
@@ -132,6 +133,19 @@ const CASES: readonly (readonly [DoubtId, object, Judgment])[] = [
     'little-recorded',
     { atMost: 0.4 },
     withFacts({ steps: { ...VIEW.facts.steps, total: 1 }, kernels: VIEW.facts.kernels.slice(0, 1) }),
+  ],
+  [
+    'dropped-operators',
+    { atMost: 0.6 },
+    {
+      ...TRUSTED,
+      best: 'host',
+      view: {
+        ...VIEW,
+        facts: { ...VIEW.facts, unprofiledShare: share(0.7), input: NO_WORKERS, detail: null },
+        baseline: null,
+      },
+    },
   ],
   ['correction-decides', { atMost: 0.6 }, corrected(0.7)],
   ['correction-decides', { atMost: 0.5 }, corrected(0.45)],

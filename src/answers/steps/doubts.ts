@@ -258,6 +258,19 @@ export const DOUBT_CHECKS = [
     check: ({ view }) => when(view.source === 'trace' && !view.facts.hasHostEvents, by(0.25)),
   },
   {
+    id: 'dropped-operators',
+    text: 'operators were left out of the trace, so making batches looks like other work of the host',
+    settledBy: 'diagnose the whole trace, or slim it without --drop cpu_op',
+    check: ({ view, best }) =>
+      when(
+        best === 'host' &&
+          view.source === 'trace' &&
+          view.facts.unprofiledShare !== null &&
+          !view.facts.detail?.operators.some(({ name }) => name.startsWith('aten::')),
+        atMost(0.6),
+      ),
+  },
+  {
     id: 'correction-decides',
     text: 'the answer changes when the profiler’s cost is subtracted, and that cost is an estimate',
     settledBy: STEP_TIMES,

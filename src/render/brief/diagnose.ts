@@ -12,6 +12,7 @@ const MOST_EVIDENCE = 2;
 const MOST_CODE = 5;
 const MOST_LATE = 4;
 const MOST_PROBLEMS = 3;
+const MOST_INCIDENTS = 3;
 
 /** The report as a few lines for a chat: the answer, the step, the fixes in order with their ids. */
 export function briefDiagnose(report: Report): string {
@@ -30,6 +31,7 @@ export function briefDiagnose(report: Report): string {
       titleOf(finding, IN_FULL + i + 1, report),
     ),
     ...lateLines(report),
+    ...incidentLines(report),
     ...basisLines(report),
   ]);
 }
@@ -86,6 +88,18 @@ function lateLines(report: Report): string[] {
       ? [`${ranks.length} of them are in the report (--all: every rank)`]
       : []),
   ];
+}
+
+/** Open alarms first. */
+function incidentLines({ incidents }: Report): string[] {
+  const alarms = incidents.filter((i) => i.alarm);
+  const sorted = alarms.toReversed().sort((a, b) => Number(b.state === 'open') - Number(a.state === 'open'));
+  return firstOf(
+    sorted,
+    MOST_INCIDENTS,
+    ({ state, sentence, cause, fix }) =>
+      `changed during the run (${state}): ${sentence} [${cause}]${fix === null ? '' : ` ${fix}`}`,
+  );
 }
 
 function basisLines(report: Report): string[] {

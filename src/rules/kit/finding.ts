@@ -13,7 +13,7 @@ export interface Finding {
   readonly risk: Risk;
   /** Null if the gain is unknown. */
   readonly speedup: Speedup | null;
-  /** Milliseconds per step that `speedup.likely` saves; null with it. */
+  /** Milliseconds per step that `speedup.likely` saves after the findings listed before it; null with it. */
   readonly saving_ms: Ms | null;
   /** How sure it is that the fault is there, 0 to 1. */
   readonly confidence: number;

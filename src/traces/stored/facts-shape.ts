@@ -157,6 +157,7 @@ export const lightFactsShape: Shape<TraceFacts> = checked(
       unread: whole(),
     }),
     switches: list(text),
+    unprofiledShare: nullable(number()),
     hasGpuWork: flag,
     hasHostEvents: flag,
     program: object<Program>({

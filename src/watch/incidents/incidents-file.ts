@@ -1,7 +1,9 @@
-import { appendFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openPlainFile } from '../../launch/small-file.js';
-import { INCIDENT_CAUSES, INCIDENT_KINDS, type Incident } from './incident.js';
+import type { Incident } from '../../model/incident.js';
+import { latestOf } from '../../readers/incidents/incident-line.js';
 
 const NAME = 'incidents.jsonl';
 /** A run has a few dozen. Of a larger file the end counts. */
@@ -36,7 +38,7 @@ export class IncidentsFile {
       const fresh = incidents.map((i) => JSON.stringify(i)).filter((line) => !this.#written.has(line));
       if (fresh.length === 0) return;
       try {
-        await appendFile(this.path, fresh.map((line) => `${line}\n`).join(''));
+        await append(this.path, fresh.map((line) => `${line}\n`).join(''));
         for (const line of fresh) this.#written.add(line);
         this.#problem = null;
       } catch (error) {
@@ -49,6 +51,18 @@ export class IncidentsFile {
   /** Whether this very line is in the file. */
   has(incident: Incident): boolean {
     return this.#written.has(JSON.stringify(incident));
+  }
+}
+
+const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0);
+
+/** Never through a link: others may write to OUT. */
+async function append(path: string, text: string): Promise<void> {
+  const file = await open(path, FLAGS, 0o644);
+  try {
+    await file.writeFile(text);
+  } finally {
+    await file.close();
   }
 }
 
@@ -73,47 +87,4 @@ async function linesOf(path: string): Promise<readonly string[]> {
   } finally {
     await file.close().catch(() => {});
   }
-}
-
-function latestOf(lines: readonly string[]): readonly Incident[] {
-  const byId = new Map<string, Incident>();
-  for (const line of lines) {
-    const incident = incidentIn(line);
-    if (incident) byId.set(incident.id, incident);
-  }
-  return [...byId.values()];
-}
-
-const STATES = ['open', 'ended', 'restarted'];
-/** Anybody may have written the file. */
-const MOST_TEXT = 2000;
-
-/** Null: the line is not an incident as whyslow writes it. */
-export function incidentIn(line: string): Incident | null {
-  let value: Partial<Incident> | null;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    return null;
-  }
-  if (typeof value !== 'object' || value === null || value.schema !== 'whyslow/incident/1') return null;
-  const isText = (v: unknown) => typeof v === 'string' && v.length <= MOST_TEXT;
-  const isTextOrNull = (v: unknown) => v === null || isText(v);
-  const isNumber = (v: unknown) => typeof v === 'number' && Number.isFinite(v);
-  const isNumberOrNull = (v: unknown) => v === null || isNumber(v);
-  const isGood =
-    isText(value.id) &&
-    isText(value.sentence) &&
-    INCIDENT_KINDS.includes(value.kind!) &&
-    INCIDENT_CAUSES.includes(value.cause!) &&
-    STATES.includes(value.state!) &&
-    typeof value.alarm === 'boolean' &&
-    [value.step, value.detected_step, value.before_ms, value.after_ms, value.change].every(isNumber) &&
-    [value.until_step, value.rank_hours_per_hour].every(isNumberOrNull) &&
-    [value.run, value.time, value.detected_time, value.until_time, value.fix].every(isTextOrNull) &&
-    Array.isArray(value.ranks) &&
-    value.ranks.every((r) => Number.isSafeInteger(r)) &&
-    Array.isArray(value.evidence) &&
-    value.evidence.every(isText);
-  return isGood ? (value as Incident) : null;
 }

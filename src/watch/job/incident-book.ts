@@ -1,8 +1,17 @@
-import { formatTime, formatWhole, ms } from '../../base/units.js';
+import {
+  bytes,
+  formatBytes,
+  formatDuration,
+  formatTime,
+  formatWhole,
+  ms,
+  seconds,
+} from '../../base/units.js';
+import type { Incident, IncidentKind } from '../../model/incident.js';
 import type { LevelChange } from '../detect/level-watch.js';
-import type { Incident, IncidentKind } from '../incidents/incident.js';
+import type { Growth } from '../machine/memory-growth.js';
 import type { Explanation } from './explain-change.js';
-import { FIX, sentenceOf } from './incident-words.js';
+import { fixOf, sentenceOf } from './incident-words.js';
 import type { Paused } from './pause-watch.js';
 
 interface Moment {
@@ -131,6 +140,28 @@ export class IncidentBook {
     });
   }
 
+  /** Once in a run: memory that still grows is no news. */
+  leaks(growth: Growth & { readonly host: string }, onset: Moment, detected: Moment, usual: number): void {
+    if (this.#open.has('leak')) return;
+    const { resident, bytes: grown, perHour, hoursLeft, host } = growth;
+    const [size, rate] = [formatBytes(bytes(resident)), formatBytes(bytes(perHour))];
+    const left = formatDuration(seconds(3600 * hoursLeft));
+    this.#add('leak', null, {
+      kind: 'leak',
+      onset,
+      detected,
+      before: usual,
+      after: usual,
+      change: grown / Math.max(1, resident - grown),
+      ranks: [],
+      cause: 'memory',
+      evidence: [
+        `the job’s processes${host === '' ? '' : ` on ${host}`} hold ${size} and grow by ${rate} per hour; at this rate memory is full in ${left}`,
+      ],
+      world: 0,
+    });
+  }
+
   restarted(now: Moment): void {
     for (const key of [...this.#open.keys()]) this.#end(key, 'restarted', now);
   }
@@ -171,7 +202,8 @@ export class IncidentBook {
     const { kind, onset, detected, before, after, change, ranks, cause, evidence, world } = of;
     const alarm = kind !== 'faster' && kind !== 'more-work';
     const id =
-      instead?.incident.id ?? `${kind}-${onset.step}${ranks.length === 1 ? `-rank-${ranks[0]}` : ''}`;
+      instead?.incident.id ??
+      this.#newId(`${kind}-${onset.step}${ranks.length === 1 ? `-rank-${ranks[0]}` : ''}`);
     const worded = {
       kind,
       step: onset.step,
@@ -195,11 +227,22 @@ export class IncidentBook {
       until_time: null,
       ...worded,
       sentence: sentenceOf(worded),
-      fix: alarm ? FIX[cause] : null,
-      rank_hours_per_hour: alarm ? rounded((world * (after - before)) / after) : null,
+      fix: alarm ? fixOf(cause) : null,
+      rank_hours_per_hour: alarm && after > before ? rounded((world * (after - before)) / after) : null,
+      traces: [],
     };
     this.#open.set(key, { incident, isPublished: instead?.isPublished ?? false, rises: 1 });
     if (instead?.isPublished) this.#replace(incident);
+  }
+
+  /** A job that began again has the same steps once more. */
+  #newId(base: string): string {
+    const taken = new Set(
+      [...this.#all, ...[...this.#open.values()].map((o) => o.incident)].map((i) => i.id),
+    );
+    let id = base;
+    for (let n = 2; taken.has(id); n++) id = `${base}-${n}`;
+    return id;
   }
 
   #update(key: string, fields: Partial<Pick<Incident, 'kind' | 'after_ms' | 'change'>>, world: number): void {

@@ -10,13 +10,15 @@ Accelerate:
                 optimizer.step()
 
 A step ends when a prepared optimizer really steps, not at each micro-batch of an accumulation.
-`accelerator.end_training()` also closes the capture. Files go to ``<project_dir>/whyslow`` unless `out` is set.
-Keywords are those of `whyslow_capture.capture`.
+`accelerator.end_training()` also closes the capture. Then the verdict is printed, and logged to W&B, MLflow and
+TensorBoard, if the job uses them. Files go to ``<project_dir>/whyslow`` unless `out` is set. Keywords are those of
+`whyslow_capture.capture`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
 
@@ -47,7 +49,7 @@ class Instrumented:
         # If there is no optimizer yet, one of these calls prepares it later.
         self._wrap(accelerator, "Accelerator.prepare", after=self._watch_optimizer)
         self._wrap(accelerator, "Accelerator.prepare_optimizer", after=self._watch_optimizer)
-        self._wrap(accelerator, "Accelerator.end_training", before=self.close)
+        self._wrap(accelerator, "Accelerator.end_training", before=self.finish)
 
     @property
     def capture(self) -> CaptureHandle | None:
@@ -58,13 +60,21 @@ class Instrumented:
         self._patches.remove()
         self._steps.close()
 
+    def finish(self) -> None:
+        """Closes it, prints the verdict, and logs it to the accelerator's trackers."""
+        self._patches.remove()
+        self._steps.finish(_opened(self._accelerator))
+
     def __enter__(self) -> Instrumented:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        if error is None:
+            self.finish()
+        else:
+            self.close()
 
     def _watch_optimizer(self) -> None:
         # With several optimizers, watching one of them is enough to count steps.
@@ -100,6 +110,15 @@ class Instrumented:
             return wrapper
 
         self._patches.put(f"accelerate.{name}", make, owner)
+
+
+def _opened(accelerator: Any) -> Iterator[tuple[str, Any]]:
+    for tracker in accelerator.trackers:
+        name, inner = getattr(tracker, "name", ""), getattr(tracker, "tracker", None)
+        if name == "mlflow" and inner is not None:
+            yield name, (sys.modules["mlflow"].MlflowClient(), inner.info.run_id)
+        else:
+            yield name, inner
 
 
 def instrument(accelerator: Any, *, steps_done: int = 0, **config: object) -> Instrumented:

@@ -3,7 +3,8 @@ transformers' Trainer:
 
     trainer = Trainer(..., callbacks=[WhyslowCallback()])
 
-Writes to ``<output_dir>/whyslow`` unless `out` is set. Keywords are those of `whyslow_capture.capture`.
+Writes to ``<output_dir>/whyslow`` unless `out` is set. When training ends it prints the verdict and logs it to W&B,
+MLflow and TensorBoard, if the job uses them. Keywords are those of `whyslow_capture.capture`.
 """
 
 from __future__ import annotations
@@ -48,4 +49,4 @@ class WhyslowCallback(_callback_class()):  # type: ignore[misc]
         self._steps.disturbed()
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self._steps.close()
+        self._steps.finish()
