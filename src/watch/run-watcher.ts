@@ -72,6 +72,11 @@ export class RunWatcher {
     await this.#tell();
   }
 
+  /** Evidence from elsewhere about an incident. It is written with the next look. */
+  amend(id: string, evidence: readonly string[], traces: readonly string[]): void {
+    this.#job.amend(id, evidence, traces);
+  }
+
   /** Processes of the job may still write. */
   async mayBeRunning(): Promise<boolean> {
     return mayBeAlive(await readRanks(this.#out), Date.now());
@@ -88,6 +93,7 @@ export class RunWatcher {
     const { step, time } = this.#job.latest;
     return {
       out: this.#out,
+      runId: this.#job.run,
       isThere: this.#isThere,
       writeProblem: this.#file.problem,
       step: Number.isNaN(step) ? null : step,
