@@ -69,12 +69,12 @@ const ANSWERS: { readonly [K in Question['kind']]: (q: Of<K>, ask: Ask) => Promi
     const { text, object, failed } = await ask('diagnose', { paths });
     if (failed) return { answer: 'refuse', right: truth.bottleneck.includes('refuse') };
     const { bottleneck, confidence } = (object as Report).verdict;
-    const told = truth.must_not_say?.find((phrase) => text.includes(phrase));
+    const slip = truth.must_not_say?.find((phrase) => text.includes(phrase));
     const right =
       truth.bottleneck.includes(bottleneck) &&
-      told === undefined &&
+      slip === undefined &&
       confidence <= (truth.max_confidence ?? 1);
-    return { answer: `${bottleneck}, ${confidence}${told ? `, says "${told}"` : ''}`, right };
+    return { answer: `${bottleneck}, ${confidence}${slip ? `, with "${slip}"` : ''}`, right };
   },
   gain: async ({ paths, truth }, ask) => {
     const { report_id } = (await ask('diagnose', { paths })).object as { report_id: string };
