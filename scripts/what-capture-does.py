@@ -48,7 +48,6 @@ All are daemons and end with the capture.
 | `whyslow-stacks` | the first step | looks at Python stacks (`sys._current_frames`) a few times per second; `stacks=False` turns it off |
 | `whyslow-stuck` | the first step | looks every few seconds whether steps still end; `stuck_after=0` turns it off |
 | `whyslow-control` | the first step | looks once per second for requests of `whyslow capture` in `OUT/control` |
-| `whyslow-watch` | a window | checks the memory that a window takes |
 | `whyslow-compress` | the first trace | compresses traces, at the lowest priority |
 
 ## What is recorded

@@ -32,11 +32,13 @@ export function profileOfReport(label: string, content: unknown, setup: Setup = 
     step,
     time: sharesOf(report.time),
     findings: rowsOf(report.findings).map(findingOf),
+    hardware: null,
     silent: [],
     host_lines: rowsOf(report.host_lines).map(lineOf),
     ranks: rowsOf(report.ranks).map(rankOf),
     many_ranks: null,
     stragglers: [],
+    incidents: [],
     heat: null,
     critical_path: null,
     collectives: null,
@@ -115,6 +117,7 @@ function findingOf(finding: Fields): Finding {
     ranks: [],
     evidence: [],
     fix: { text: '', code: '' },
+    further: null,
     addresses: null,
   };
 }

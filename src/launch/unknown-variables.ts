@@ -19,6 +19,8 @@ export const SETTINGS: readonly string[] = [
   'control',
   'stacks',
   'stuck_after',
+  'verdict',
+  'log_to',
   'run',
   'trace.enabled',
   'trace.period',

@@ -108,6 +108,7 @@ export function sampleReport(more: Partial<Plain<Report>> = {}): Report {
     host_lines: [],
     ranks: [sampleRank(0, { time, coordinates: null, clock: null })],
     stragglers: [],
+    incidents: [],
     heat: null,
     many_ranks: null,
     critical_path: null,

@@ -1,12 +1,14 @@
 import { namedRanks } from '../../base/rank-ranges.js';
 import { largest } from '../../base/statistics.js';
 import { formatCount, formatWholePercent } from '../../base/units.js';
-import type { Risk } from '../../remedies/kit/remedy.js';
+import type { Cost, Risk } from '../../remedies/kit/remedy.js';
 import type { Report } from '../../report/report.js';
 import type { Evidence, Finding } from '../../rules/kit/finding.js';
-import { gain, jobSplit, rankCount, stepSource, stepSplit } from '../step-time.js';
+import { gain, jobSplit, noFix, rankCount, stepSource, stepSplit } from '../step-time.js';
 import { rankSection } from './diagnose-ranks.js';
+import { hardwareSection } from './hardware.js';
 import { gradePaint, healthProblem } from './health.js';
+import { incidentSection } from './incidents.js';
 import {
   bothEnds,
   codeLines,
@@ -47,7 +49,19 @@ function findingInFull(finding: Finding, number: number, report: Report, page: P
     ...(more > 0 ? [c.dim(`${INDENT}${NO_LABEL}and ${more} more (--all lists them)`)] : []),
     ...(finding.fix.code ? codeLines(finding.fix.code, page, INDENT).map(c.cyan) : []),
     ...(finding.fix.text ? paragraph(finding.fix.text, page, INDENT) : []),
+    ...furtherFix(finding, report, page),
     ...(risk ? paragraph(risk, page, INDENT, c.yellow) : []),
+  ];
+}
+
+/** The second level of a fix, with the gain of both. */
+function furtherFix({ further }: Finding, report: Report, page: Page): string[] {
+  if (!further) return [];
+  const { c } = page;
+  const lines = hanging(INDENT, `A step further: ${further.title}`, page);
+  return [
+    ...bothEnds(lines, gain(further.speedup, report.step.ms), page, INDENT, { left: same, right: c.green }),
+    ...(further.fix.code ? codeLines(further.fix.code, page, INDENT).map(c.cyan) : []),
   ];
 }
 
@@ -124,12 +138,15 @@ export function renderDiagnose(report: Report, { color, columns, all = false }: 
   const sections = [
     [...verdict(report, page), ...job(report, page), ...step(report, page)],
     next(report, page),
+    incidentSection(report, page, all),
     ...findings(report, page, all),
+    hardwareSection(report, page, all),
     hostLineSection(report, page, all),
     rankSection(report, page, all),
     runSection(report, page),
     all ? silentRules(report, page) : [],
     basis(report, page, all),
+    terms(report, page),
   ];
   const texts = sections.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'));
   return `${texts.join('\n\n')}\n`;
@@ -189,7 +206,7 @@ function next({ verdict }: Report, page: Page): string[] {
 function findings(report: Report, page: Page, all: boolean): string[][] {
   const { bottleneck, next } = report.verdict;
   if (report.findings.length === 0 && bottleneck !== 'unknown' && next.length === 0)
-    return [paragraph('The evidence supports no particular fix.', page, '  ')];
+    return [paragraph(noFix(report), page, '  ')];
   const inFull = all ? report.findings.length : FINDINGS_IN_FULL;
   const full = report.findings.slice(0, inFull).map((f, i) => findingInFull(f, i + 1, report, page, all));
   const rest = report.findings
@@ -233,6 +250,27 @@ function basis(report: Report, page: Page, all: boolean): string[] {
     ...ignoredFiles(report, page, all),
   ];
 }
+
+const COST_WORDS: Readonly<Record<Cost, string>> = {
+  free: 'a flag at start-up',
+  knob: 'an argument',
+  code: 'an edit',
+  hardware: 'other hardware',
+};
+
+/** What the short words on the page mean: the costs that occur, rule numbers, and health if it is not good. */
+function terms({ findings, health }: Report, page: Page): string[] {
+  const costs = COSTS_IN_ORDER.filter((cost) => findings.some((f) => f.cost === cost));
+  const rule = findings[0]?.rule;
+  const words = [
+    ...costs.map((cost) => `${cost}: ${COST_WORDS[cost]}`),
+    ...(rule ? [`\`whyslow rules ${rule}\` explains ${rule}`] : []),
+    ...(health.grade === 'good' ? [] : ['health: how well the recording shows the job']),
+  ];
+  return words.length === 0 ? [] : paragraph(words.join(' · '), page, '  ', page.c.dim);
+}
+
+const COSTS_IN_ORDER = ['free', 'knob', 'code', 'hardware'] as const;
 
 function ignoredFiles({ ignored }: Report, page: Page, all: boolean): string[] {
   if (ignored.length === 0) return [];
