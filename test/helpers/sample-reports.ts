@@ -109,6 +109,8 @@ export function sampleReport(more: Partial<Plain<Report>> = {}): Report {
     ranks: [sampleRank(0, { time, coordinates: null, clock: null })],
     stragglers: [],
     incidents: [],
+    money: null,
+    energy: null,
     heat: null,
     many_ranks: null,
     critical_path: null,
