@@ -47,7 +47,6 @@ All are daemons and end with the capture.
 | `whyslow-events` | the first step | writes the files of this rank |
 | `whyslow-stacks` | the first step | looks at Python stacks (`sys._current_frames`) a few times per second; `stacks=False` turns it off |
 | `whyslow-control` | the first step | looks once per second for requests of `whyslow capture` in `OUT/control` |
-| `whyslow-watch` | a window | checks the memory that a window takes |
 | `whyslow-compress` | the first trace | compresses traces, at the lowest priority |
 
 ## What is recorded

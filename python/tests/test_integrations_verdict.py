@@ -232,6 +232,7 @@ def test_rank_0_waits_for_the_last_records_of_the_others(
     monkeypatch.setattr(at_end.time, "sleep", nap)
     # Rank 1 has not ended. Rank 2 writes to another machine.
     other = '{"run": "mine", "anchors": [{"at": "flush"}]}'
+    (tmp_path / "ranks").mkdir()
     train(tmp_path, run="mine", between=lambda: (tmp_path / "ranks/rank_1.json").write_text(other))
     assert (len(naps), len(asked)) == (1, 1)
 

@@ -13,6 +13,7 @@ import type { Incident } from '../model/incident.js';
 import type { RulesResult } from '../rules/run-rules.js';
 import type { Comparison } from '../run/compare.js';
 import { whatIfWithoutLateRanks } from '../run/what-if.js';
+import { hardwareReport } from './hardware-report.js';
 import {
   clocksOf,
   collectivesOf,
@@ -49,6 +50,7 @@ export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
     step: stepOf(decisive),
     time: decisive ? timeOf(decisive) : sharesOfClasses(totals(() => 0)),
     findings: rules.findings,
+    hardware: hardwareReport(decisive, rules.findings),
     silent: rules.silent,
     host_lines: diagnosis.facts.hostLines,
     ranks: diagnosis.views.map((view) => rankOf(view, diagnosis, clocks, inMesh)),

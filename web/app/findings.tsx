@@ -1,8 +1,8 @@
 import { namedRanks } from '../../src/base/rank-ranges.js';
-import { formatTime, ms } from '../../src/base/units.js';
+import { formatTime, type Ms, ms } from '../../src/base/units.js';
 import type { PageData } from '../../src/page/page-data.js';
 import { savedPerDay } from '../../src/render/money.js';
-import { gain, rankCount } from '../../src/render/step-time.js';
+import { gain, noFix, rankCount } from '../../src/render/step-time.js';
 import type { Evidence, Finding } from '../../src/rules/kit/finding.js';
 import { CopyButton } from './copy-button.js';
 import { GainBar } from './gain-bar.js';
@@ -30,7 +30,7 @@ export function Findings({ page, navigator }: FindingsProps) {
         <p>
           {verdict.bottleneck === 'unknown'
             ? 'Without a verdict there is nothing to recommend.'
-            : 'The evidence supports no particular fix.'}
+            : noFix(page.report)}
         </p>
       )}
       <ol class="findings">
@@ -92,6 +92,7 @@ function FindingCard({ page, finding, open, navigator }: CardProps) {
           </p>
         )}
       </div>
+      {finding.further && <FurtherFix further={finding.further} now={step.ms} />}
       {finding.addresses !== null && (
         <p class="check">
           <b>Is the result still right?</b> {CHECKS[finding.risk]}
@@ -105,6 +106,25 @@ function FindingCard({ page, finding, open, navigator }: CardProps) {
         </p>
       )}
     </details>
+  );
+}
+
+/** The second level of a fix. */
+function FurtherFix({ further, now }: { further: NonNullable<Finding['further']>; now: Ms | null }) {
+  return (
+    <div class="fix">
+      <p>
+        <b>A step further:</b> {further.title}, {gain(further.speedup, now)} in all
+      </p>
+      {further.fix.code && (
+        <div class="code">
+          <pre>
+            <code>{further.fix.code}</code>
+          </pre>
+          <CopyButton text={further.fix.code} />
+        </div>
+      )}
+    </div>
   );
 }
 

@@ -87,8 +87,8 @@ function Basis({ page: { report } }: { page: PageData }) {
 function NoStep({ page: { report } }: { page: PageData }) {
   return (
     <p class="honest">
-      No complete step was recorded{report.inputs.length > 0 ? '' : ', and no file could be read'}. So it is
-      not known how a step divides.
+      No complete step was recorded{report.inputs.length > 0 ? '' : ', and no file could be read'}. The step
+      breakdown is therefore unknown.
     </p>
   );
 }
@@ -125,7 +125,7 @@ function Step({ page: { report, profiled, hasGpu } }: { page: PageData }) {
       {parts.length > 0 ? (
         <StepLegend parts={parts} step={step} hasGpu={hasGpu} />
       ) : (
-        <p class="honest">The files do not say how a step divides.</p>
+        <p class="honest">The files do not show the step breakdown.</p>
       )}
     </section>
   );

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { open, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { describeSystemError, InputError } from '../../base/input-error.js';
 import { makeFolders } from '../../base/make-folders.js';
 import { quoted } from '../../base/printable.js';
@@ -83,7 +83,8 @@ export function registerRun(program: Command, context: CommandContext): void {
     .option('--trace-active <n>', 'steps in a window (default: 6, with --trace-period 3)', wholeNumber(1))
     .option('--trace-ranks <list>', 'ranks that record windows, e.g. 0,8 or all (default: 0)', ranksOrAll)
     .option('--trace-target <names>', 'which loop to trace: train_overall, train_actor, …')
-    .option('--trace-shapes', 'record input shapes')
+    .option('--shapes', 'record input shapes in the window: how far kernels are from the hardware')
+    .addOption(new Option('--trace-shapes').hideHelp())
     .option('--trace-memory', 'record allocations')
     .option('--trace-flops', 'record FLOPs')
     .option('--trace-budget-mb <n>', 'host memory and disk per window (default: 2048)', wholeNumber(1))

@@ -26,6 +26,7 @@ export function briefDiagnose(report: Report): string {
     ...stepLines(report),
     ...(next.length > 0 ? [verdict.bottleneck === 'unknown' ? 'To get an answer:' : 'Do next:'] : []),
     ...next.map((text) => `- ${text}`),
+    ...hardwareLines(report),
     ...(findings.length > 0 ? ['Fixes, in order:'] : []),
     ...findings.slice(0, IN_FULL).flatMap((finding, i) => inFull(finding, i + 1, report)),
     ...firstOf(findings.slice(IN_FULL), MOST_IN_SHORT, (finding, i) =>
@@ -35,6 +36,12 @@ export function briefDiagnose(report: Report): string {
     ...incidentLines(report),
     ...basisLines(report),
   ]);
+}
+
+/** How far from the hardware, where the GPU is the limit. */
+function hardwareLines({ verdict, hardware }: Report): string[] {
+  if (verdict.bottleneck !== 'gpu' || !hardware) return [];
+  return [`hardware: ${hardware.text.join('. ')}.`, ...hardware.kernels.map(({ text }) => `- ${text}`)];
 }
 
 function stepLines(report: Report): string[] {
@@ -66,12 +73,14 @@ function titleOf(finding: Finding, number: number, report: Report): string {
 }
 
 function inFull(finding: Finding, number: number, report: Report): string[] {
-  const { evidence, fix, risk } = finding;
+  const { evidence, fix, further, risk } = finding;
   return [
     titleOf(finding, number, report),
     ...evidence.slice(0, MOST_EVIDENCE).map((e) => `   evidence: ${e.text}`),
     ...codeOf(fix.code, MOST_CODE),
     ...(fix.text === '' ? [] : [`   ${fix.text}`]),
+    ...(further ? [`   a step further: ${further.title} (${gain(further.speedup, report.step.ms)})`] : []),
+    ...(further ? codeOf(further.fix.code, MOST_CODE) : []),
     ...(risk === 'none' ? [] : [`   risk: ${risk}`]),
   ];
 }

@@ -5,8 +5,9 @@ import type { Cost, Risk } from '../../remedies/kit/remedy.js';
 import type { Report } from '../../report/report.js';
 import type { Evidence, Finding } from '../../rules/kit/finding.js';
 import { moneyLines, savedPerDay } from '../money.js';
-import { gain, jobSplit, rankCount, stepSource, stepSplit } from '../step-time.js';
+import { gain, jobSplit, noFix, rankCount, stepSource, stepSplit } from '../step-time.js';
 import { rankSection } from './diagnose-ranks.js';
+import { hardwareSection } from './hardware.js';
 import { gradePaint, healthProblem } from './health.js';
 import { incidentSection } from './incidents.js';
 import {
@@ -49,7 +50,19 @@ function findingInFull(finding: Finding, number: number, report: Report, page: P
     ...(more > 0 ? [c.dim(`${INDENT}${NO_LABEL}and ${more} more (--all lists them)`)] : []),
     ...(finding.fix.code ? codeLines(finding.fix.code, page, INDENT).map(c.cyan) : []),
     ...(finding.fix.text ? paragraph(finding.fix.text, page, INDENT) : []),
+    ...furtherFix(finding, report, page),
     ...(risk ? paragraph(risk, page, INDENT, c.yellow) : []),
+  ];
+}
+
+/** The second level of a fix, with the gain of both. */
+function furtherFix({ further }: Finding, report: Report, page: Page): string[] {
+  if (!further) return [];
+  const { c } = page;
+  const lines = hanging(INDENT, `A step further: ${further.title}`, page);
+  return [
+    ...bothEnds(lines, gain(further.speedup, report.step.ms), page, INDENT, { left: same, right: c.green }),
+    ...(further.fix.code ? codeLines(further.fix.code, page, INDENT).map(c.cyan) : []),
   ];
 }
 
@@ -132,6 +145,7 @@ export function renderDiagnose(report: Report, { color, columns, all = false }: 
     next(report, page),
     incidentSection(report, page, all),
     ...findings(report, page, all),
+    hardwareSection(report, page, all),
     hostLineSection(report, page, all),
     rankSection(report, page, all),
     runSection(report, page),
@@ -200,7 +214,7 @@ function next({ verdict }: Report, page: Page): string[] {
 function findings(report: Report, page: Page, all: boolean): string[][] {
   const { bottleneck, next } = report.verdict;
   if (report.findings.length === 0 && bottleneck !== 'unknown' && next.length === 0)
-    return [paragraph('The evidence supports no particular fix.', page, '  ')];
+    return [paragraph(noFix(report), page, '  ')];
   const inFull = all ? report.findings.length : FINDINGS_IN_FULL;
   const full = report.findings.slice(0, inFull).map((f, i) => findingInFull(f, i + 1, report, page, all));
   const rest = report.findings
