@@ -6,7 +6,7 @@ import { notStarted } from '../launch/child.js';
 import { type Environment, jobEnvironment } from '../launch/environment.js';
 import { endProcesses } from './end-processes.js';
 import { type Protection, protectedCommand } from './protect/protection.js';
-import { removeTree, type Written, writtenTo } from './protect/written.js';
+import { namespaceOf, removeTree, type Written, writtenTo } from './protect/written.js';
 import { type RankResult, RESULT_NAME, readResults } from './rank-result.js';
 
 /** Launchers prefix the lines of ranks. */
@@ -88,7 +88,10 @@ export async function runTurn(settings: TurnSettings): Promise<TurnEnd> {
       child.once('exit', (code) => resolve({ code, failure: null }));
     });
     const { code, failure, cut } = await watch(ended, results, settings);
-    if (child.pid !== undefined) await endProcesses(child.pid, `WHYSLOW_TRIAL=${spec}`, cut !== null);
+    if (child.pid !== undefined) {
+      const namespace = await namespaceOf(layers);
+      await endProcesses({ leader: child.pid, mark: `WHYSLOW_TRIAL=${spec}`, namespace }, cut !== null);
+    }
     const seconds = (performance.now() - started) / 1000;
     const ranks = await readResults(results);
     const text = (await readTail(join(folder, 'log'))) ?? '';
