@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { TRIALS } from '../remedies/remedies.js';
-import { concludeTrials, pasteLines } from './conclude.js';
+import { pasteLines, TRIALS } from '../remedies/remedies.js';
+import { concludeTrials, usesOf } from './conclude.js';
 import { planFixes } from './plan.js';
 import { NOTHING_WRITTEN } from './protect/written.js';
 import type { RankResult } from './rank-result.js';
@@ -25,6 +25,8 @@ function result(stepMs: number, given: Partial<RankResult>): RankResult {
     torch: '2.11',
     applied: {},
     refused: {},
+    places: {},
+    had: {},
     reached: [],
     denied: [],
     seededByJob: true,
@@ -52,7 +54,8 @@ async function session(
   });
   const taken: string[] = [];
   let drift = 1;
-  const runTurn: SessionOptions['runTurn'] = async ({ fixes }) => {
+  const runTurn: SessionOptions['runTurn'] = async ({ fixes: changes }) => {
+    const fixes = changes.map(({ fix }) => fix);
     drift *= 1.01;
     taken.push(fixes.join('+') || 'as it is');
     const failed = fixes.map((fix) => gains[fix]).find((gain) => typeof gain === 'object');
@@ -72,10 +75,11 @@ async function session(
   };
   const made = new Session(options);
   await made.run(plan);
-  const report = concludeTrials(plan, made, {
+  const report = await concludeTrials(plan, made, {
     command: ['python', 'x.py'],
     started: new Date(0),
     seconds: 1,
+    folder: '/x',
   });
   return { taken, report, byFix: new Map(report.trials.map((trial) => [trial.fix, trial])) };
 }
@@ -161,14 +165,14 @@ const ids = ['tf32', 'loader-workers', 'bf16-autocast'];
 
 describe('lines to paste for fixes that helped', () => {
   it('are plain code, with the number that was used', () => {
-    expect(pasteLines(['tf32', 'loader-workers'], 'plain', applied)).toEqual([
+    expect(pasteLines(usesOf(['tf32', 'loader-workers'], { applied }), 'plain')).toEqual([
       'DataLoader(..., num_workers=12, persistent_workers=True)',
       'torch.set_float32_matmul_precision("high")',
     ]);
   });
 
   it('are one call of TrainingArguments with transformers', () => {
-    expect(pasteLines(ids, 'transformers', applied)).toEqual([
+    expect(pasteLines(usesOf(ids, { applied }), 'transformers')).toEqual([
       'TrainingArguments(...,',
       '    tf32=True,',
       '    dataloader_num_workers=12,',
@@ -178,7 +182,7 @@ describe('lines to paste for fixes that helped', () => {
   });
 
   it('are arguments of the Trainer with Lightning, if it has them', () => {
-    expect(pasteLines(ids, 'lightning', applied)).toEqual([
+    expect(pasteLines(usesOf(ids, { applied }), 'lightning')).toEqual([
       '# in train_dataloader()',
       'DataLoader(..., num_workers=12, persistent_workers=True)',
       'Trainer(..., precision="bf16-mixed")',
@@ -187,6 +191,7 @@ describe('lines to paste for fixes that helped', () => {
   });
 
   it('exist for every fix', () => {
-    for (const { id } of TRIALS) expect(pasteLines([id], 'plain', {}).length, id).toBeGreaterThan(0);
+    for (const { id } of TRIALS)
+      expect(pasteLines(usesOf([id], { applied: {} }), 'plain').length, id).toBeGreaterThan(0);
   });
 });

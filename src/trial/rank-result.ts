@@ -22,6 +22,10 @@ export interface RankResult {
   readonly applied: Readonly<Record<string, readonly string[]>>;
   /** By fix: why it has changed nothing. */
   readonly refused: Readonly<Record<string, string>>;
+  /** By fix: `/path/train.py:12`, the lines of the job's code that it changed the effect of. */
+  readonly places: Readonly<Record<string, readonly string[]>>;
+  /** By fix: the number that the job itself uses, or what the machine has. */
+  readonly had: Readonly<Record<string, number>>;
   /** Hosts that the job looked up or connected to, beyond this machine. */
   readonly reached: readonly string[];
   /** Writes that Landlock denied. */
@@ -57,11 +61,19 @@ function resultOf(given: Record<string, unknown>): RankResult {
     torch: String(given.torch ?? ''),
     applied: Object.fromEntries(entries(given.applied).map(([fix, what]) => [fix, list(what).map(String)])),
     refused: Object.fromEntries(entries(given.refused).map(([fix, why]) => [fix, String(why)])),
+    places: Object.fromEntries(entries(given.places).map(([fix, where]) => [fix, list(where).map(String)])),
+    had: Object.fromEntries(entries(given.had).map(([fix, n]) => [fix, Number(n) || 0])),
     reached: Object.keys(given.reached ?? {}),
     denied: Object.keys(given.denied ?? {}),
     seededByJob: given.seeded_by_job === true,
     graphBreaks: Object.fromEntries(entries(given.graph_breaks).map(([why, n]) => [why, Number(n) || 0])),
   };
+}
+
+/** The number that a fix used: texts of applied fixes end in it, as `num_workers 0 → 12`. Null: it has none. */
+export function numberUsed({ applied }: Pick<RankResult, 'applied'>, fix: string): number | null {
+  const used = applied[fix]?.map((text) => /→ (\d+)/.exec(text)?.[1]).find((number) => number !== undefined);
+  return used === undefined ? null : Number(used);
 }
 
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);

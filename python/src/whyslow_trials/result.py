@@ -53,6 +53,8 @@ def result_of(trial: Trial, measured: Measured) -> str:
         memory_mb=round(torch.cuda.max_memory_allocated() / 2**20, 1) if on_gpu else None,
         applied={fix: [_times(what, n) for what, n in found.items()] for fix, found in trial.applied.items()},
         refused={fix: why for fix, why in trial.refused.items() if fix not in trial.applied},
+        places={fix: list(found) for fix, found in trial.places.items()},
+        had=trial.had,
         reached=dict(trial.reached),
         denied=dict(trial.denied),
         seeded_by_job=trial.seeded_by_job,
