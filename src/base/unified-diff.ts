@@ -68,9 +68,19 @@ function changesOf(before: string, lines: readonly string[], edits: readonly Edi
     const start = starts[first] ?? 0;
     const end = starts[last + 1] ?? before.length;
     const after = withEdits(before, edits, start, end);
-    if (after === before.slice(start, end)) return [];
-    return [{ first, end: Math.min(last + 1, lines.length), after: linesOf(after) }];
+    return trimmed(lines, { first, end: Math.min(last + 1, lines.length), after: linesOf(after) });
   });
+}
+
+/** Without the lines at both ends that stay as they are. */
+function trimmed(lines: readonly string[], { first, end, after }: Change): readonly Change[] {
+  let [from, to] = [0, after.length];
+  while (first + from < end && from < to && lines[first + from] === after[from]) from++;
+  let last = end;
+  while (last > first + from && to > from && lines[last - 1] === after[to - 1])
+    [last, to] = [last - 1, to - 1];
+  const change = { first: first + from, end: last, after: after.slice(from, to) };
+  return change.first === change.end && change.after.length === 0 ? [] : [change];
 }
 
 /** A stretch of a text with its edits made. */

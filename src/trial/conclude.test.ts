@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { pasteLines, TRIALS } from '../remedies/remedies.js';
 import { concludeTrials, usesOf } from './conclude.js';
+import { pairsOf } from './history.js';
 import { planFixes } from './plan.js';
 import { NOTHING_WRITTEN } from './protect/written.js';
 import type { RankResult } from './rank-result.js';
@@ -27,6 +28,7 @@ function result(stepMs: number, given: Partial<RankResult>): RankResult {
     refused: {},
     places: {},
     had: {},
+    most: {},
     reached: [],
     denied: [],
     seededByJob: true,
@@ -162,6 +164,69 @@ describe('turns', () => {
 
 const applied = { 'loader-workers': ['num_workers 0 → 12, persistent_workers'] };
 const ids = ['tf32', 'loader-workers', 'bf16-autocast'];
+
+describe('numbers', () => {
+  /** A job with sleeping reads: each worker makes it faster, up to six. */
+  async function sleeping(advised: number | null, now = 0, batches = 1000) {
+    const code = advised === null ? 'look' : `DataLoader(..., num_workers=${advised}, pin_memory=True)`;
+    const speedup = { low: 1.5, likely: 2, high: 2.5 };
+    const plan = planFixes([{ id: 'num-workers-zero', rule: 'T4', speedup, fix: { code } }], {});
+    const taken: (number | null)[] = [];
+    const made = new Session({
+      turn: {} as SessionOptions['turn'],
+      scratch: '/x',
+      logs: '/x',
+      until: 1e12,
+      onTurn: () => {},
+      rounds: 2,
+      runTurn: async ({ fixes }) => {
+        const workers = fixes[0]?.value ?? now;
+        taken.push(fixes.length === 0 ? null : workers);
+        const applied = fixes.length === 0 ? {} : { 'loader-workers': [`num_workers ${now} → ${workers}`] };
+        return measured(BASE / Math.max(1, Math.min(workers, 6)), {
+          applied,
+          had: { 'loader-workers': now },
+          most: { 'loader-workers': batches },
+        });
+      },
+    });
+    await made.run(plan);
+    const spent = { command: ['python', 'x.py'], started: new Date(0), seconds: 1, folder: '/x' };
+    return { taken, report: await concludeTrials(plan, made, spent) };
+  }
+
+  it('are searched from the advised one, which is tried first, and the best one is measured again', async () => {
+    const { taken, report } = await sleeping(2);
+    expect(taken).toEqual([null, 2, null, 4, 8, 16, null, 8, null]);
+    expect(report.trials[0]).toMatchObject({ advised: 2, value: 8, outcome: 'faster', turns: 2 });
+    expect(report.trials[0]!.measured!.likely).toBeCloseTo(6, 1);
+    expect(
+      report.trials[0]!.searched.map(({ value, measured }) => [value, measured!.likely.toFixed(1)]),
+    ).toEqual([
+      [2, '2.0'],
+      [4, '4.0'],
+      [8, '6.0'],
+      [16, '6.0'],
+    ]);
+    expect(report.paste).toEqual(['DataLoader(..., num_workers=8, persistent_workers=True)']);
+  });
+
+  it('are twice what the job has if no finding advises one', async () => {
+    const { taken } = await sleeping(null, 4);
+    expect(taken.slice(0, 3)).toEqual([null, 8, null]);
+    expect(taken.every((workers) => workers === null || workers > 4)).toBe(true);
+  });
+
+  it('stay below the number of batches of an epoch, which keeps no more workers busy', async () => {
+    const { taken } = await sleeping(2, 0, 5);
+    expect(taken).toEqual([null, 2, null, 4, 5, null, 5, null]);
+  });
+
+  it('are paired with predictions as advised, not as the search found them', async () => {
+    const { report } = await sleeping(2);
+    expect(pairsOf(report, '1')[0]!.measured.likely).toBeCloseTo(2, 1);
+  });
+});
 
 describe('lines to paste for fixes that helped', () => {
   it('are plain code, with the number that was used', () => {

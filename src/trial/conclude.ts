@@ -56,7 +56,7 @@ export async function concludeTrials(
     paste: pasteLines(uses, framework),
     patch: patch.text,
     by_hand: patch.byHand,
-    notes: notesOf(asItIs, session),
+    notes: notesOf(asItIs, session, trials),
     seconds,
     complete: session.stopped === null,
   };
@@ -169,14 +169,18 @@ function bestOf(trials: readonly Trial[]): Trial | null {
   );
 }
 
-function notesOf(asItIs: readonly RankResult[], session: Session): readonly string[] {
+function notesOf(
+  asItIs: readonly RankResult[],
+  session: Session,
+  trials: readonly Trial[],
+): readonly string[] {
   const notes: string[] = [];
   const [first] = asItIs;
   const broken = session.endsOf(null).find((end) => end.kind !== 'measured' && end.kind !== 'interrupted');
   if (broken) notes.push(`the unchanged job failed: ${broken.reason}`);
   if (session.stopped === 'budget')
     notes.push('the budget is spent (--budget); longer budgets give narrower intervals');
-  if ([...session.comparisons().values()].some((gain) => gain.verdict === 'cannot-tell'))
+  if (trials.some(({ outcome }) => outcome === 'cannot-tell'))
     notes.push(
       'inconclusive: turns of the same kind differ by as much; more rounds or steps narrow it (--rounds, --steps)',
     );

@@ -62,7 +62,7 @@ function callsApplied({ applied }: Pick<RankResult, 'applied'>) {
 /** The Python file that a command starts. Null: it is not among its words. */
 async function scriptOf(command: readonly string[], folder: string): Promise<string | null> {
   const at = command.indexOf('-m');
-  const module = at > 0 && /python[\d.]*$/.test(command[at - 1]!) ? command[at + 1] : undefined;
+  const module = at > 0 ? command[at + 1] : undefined;
   const inModule = module
     ? [`${module.replaceAll('.', '/')}.py`, `${module.replaceAll('.', '/')}/__main__.py`]
     : [];

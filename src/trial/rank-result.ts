@@ -26,6 +26,8 @@ export interface RankResult {
   readonly places: Readonly<Record<string, readonly string[]>>;
   /** By fix: the number that the job itself uses, or what the machine has. */
   readonly had: Readonly<Record<string, number>>;
+  /** By fix: larger numbers cannot gain anything. */
+  readonly most: Readonly<Record<string, number>>;
   /** Hosts that the job looked up or connected to, beyond this machine. */
   readonly reached: readonly string[];
   /** Writes that Landlock denied. */
@@ -62,7 +64,8 @@ function resultOf(given: Record<string, unknown>): RankResult {
     applied: Object.fromEntries(entries(given.applied).map(([fix, what]) => [fix, list(what).map(String)])),
     refused: Object.fromEntries(entries(given.refused).map(([fix, why]) => [fix, String(why)])),
     places: Object.fromEntries(entries(given.places).map(([fix, where]) => [fix, list(where).map(String)])),
-    had: Object.fromEntries(entries(given.had).map(([fix, n]) => [fix, Number(n) || 0])),
+    had: numbersIn(given.had),
+    most: numbersIn(given.most),
     reached: Object.keys(given.reached ?? {}),
     denied: Object.keys(given.denied ?? {}),
     seededByJob: given.seeded_by_job === true,
@@ -79,6 +82,8 @@ export function numberUsed({ applied }: Pick<RankResult, 'applied'>, fix: string
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const entries = (value: unknown): [string, unknown][] =>
   typeof value === 'object' && value !== null ? Object.entries(value) : [];
+const numbersIn = (value: unknown) =>
+  Object.fromEntries(entries(value).map(([fix, n]) => [fix, Number(n) || 0]));
 const nameOf = (device: unknown): string | null => {
   const found = entries(device).find(([key]) => key === 'name');
   return found ? String(found[1]) : null;

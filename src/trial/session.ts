@@ -5,7 +5,7 @@ import type { StepComparison } from '../compare/step-times/step-comparison.js';
 import type { RemedyId } from '../remedies/fixes/list.js';
 import { type Change, variantOf } from './change.js';
 import type { PlannedFix } from './plan.js';
-import { numberUsed } from './rank-result.js';
+import { numberUsed, type RankResult } from './rank-result.js';
 import type { TurnEnd, TurnSettings } from './run-turn.js';
 import { bestNumber, nextNumber } from './search.js';
 
@@ -104,9 +104,14 @@ export class Session {
     return { fix: fix.id, value: advised ?? Math.min(fix.knob.start(this.#had(fix.id)), fix.knob.most) };
   }
 
-  /** What the job itself uses, by the first turn as it is. 0: unknown. */
+  /** What the job itself uses. 0: unknown. */
   #had(fix: string): number {
-    return this.endsOf(null).find((end) => end.kind === 'measured')?.ranks[0]?.had[fix] ?? 0;
+    return this.#asItWas()?.had[fix] ?? 0;
+  }
+
+  /** The first turn as it is. */
+  #asItWas(): RankResult | undefined {
+    return this.endsOf(null).find((end) => end.kind === 'measured')?.ranks[0];
   }
 
   #gainsOf(fix: RemedyId): ReadonlyMap<number, number | null> {
@@ -136,7 +141,7 @@ export class Session {
       const value = nextNumber({
         start: this.numbersOf(id)[0] ?? this.#first(planned).value!,
         now: knob!.falls ? 0 : this.#had(id),
-        most: knob!.most,
+        most: Math.min(knob!.most, this.#asItWas()?.most[id] ?? knob!.most),
         gains: this.#gainsOf(id),
       });
       if (value === null) break;

@@ -55,6 +55,7 @@ def result_of(trial: Trial, measured: Measured) -> str:
         refused={fix: why for fix, why in trial.refused.items() if fix not in trial.applied},
         places={fix: list(found) for fix, found in trial.places.items()},
         had=trial.had,
+        most=trial.most,
         reached=dict(trial.reached),
         denied=dict(trial.denied),
         seeded_by_job=trial.seeded_by_job,

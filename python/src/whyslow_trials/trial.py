@@ -23,6 +23,8 @@ class Trial:
         """By fix: `/path/train.py:12`, the lines of the job's own code that it changed the effect of."""
         self.had: dict[str, int] = {}
         """By fix: the number that a search begins with: what the job itself uses, or what the machine has."""
+        self.most: dict[str, int] = {}
+        """By fix: larger numbers cannot gain anything."""
         self.reached: Counter[str] = Counter()
         """Hosts that the job looked up or connected to."""
         self.denied: Counter[str] = Counter()

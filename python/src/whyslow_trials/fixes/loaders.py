@@ -94,8 +94,11 @@ def watch_queues(trial: Trial) -> None:
         original(self, loader, *args, **options)
         workers, factor = loader.num_workers, loader.prefetch_factor or 2
         trial.have("loader-workers", workers)
+        batches = batches_of(self)
+        if batches:  # no epoch keeps more workers busy
+            trial.most["loader-workers"] = max(trial.most.get("loader-workers", 0), batches)
         if workers:
             trial.have("loader-prefetch", factor)
-            trial.queue = max(trial.queue, min(workers * factor, batches_of(self) or workers * factor))
+            trial.queue = max(trial.queue, min(workers * factor, batches or workers * factor))
 
     owner.__init__ = __init__
