@@ -1,4 +1,4 @@
-"""User code passes `mypy --strict`: the README's Python snippets and the rest of the public API."""
+"""User code passes `mypy --strict`: the snippets of the README and of docs/python.md, and the public API."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from support import SRC
 import whyslow_capture
 
 README = SRC.parent / "README.md"
+GUIDE = SRC.parents[1] / "docs/python.md"
 
 # Errors inside the package are silenced, as for an installed package; another mypy run checks the package. torch is
 # skipped, because reading it takes 10 s and its types are not under test. Frameworks may be missing.
@@ -26,11 +27,12 @@ follow_imports = skip
 
 # Names that the README's snippets use without defining them.
 PRELUDE = """
-from typing import Any
+from typing import Any, Callable
 
 import torch
 import whyslow_capture
 
+train_step: Callable[[torch.Tensor], None]
 loader: list[torch.Tensor]
 my_own_reader: list[torch.Tensor]
 batch: torch.Tensor
@@ -78,7 +80,7 @@ def off() -> CaptureHandle:
 
 def start(out: Path) -> CaptureHandle:
     config: CaptureConfig = CaptureConfig(record_every_n_steps=20)
-    cap = whyslow_capture.capture(out, config=config)
+    cap = whyslow_capture.capture(out, config=config).start()
     running: CaptureHandle | None = whyslow_capture.active()
     assert running is not None
     running.close()
@@ -103,11 +105,12 @@ version: str = whyslow_capture.__version__
 
 
 def snippets() -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```", README.read_text(), re.MULTILINE | re.DOTALL)
+    text = README.read_text() + GUIDE.read_text("utf-8")
+    return re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
 def test_user_code_passes_mypy_strict(tmp_path: Path) -> None:
-    assert len(snippets()) >= 10
+    assert len(snippets()) >= 15
     # Each snippet becomes a function.
     functions = [
         f"def snippet_{index}(cap: whyslow_capture.CaptureHandle, loss: torch.Tensor) -> None:\n"
@@ -126,6 +129,31 @@ def test_user_code_passes_mypy_strict(tmp_path: Path) -> None:
     )
     assert result.stdout + result.stderr == ""
     assert result.returncode == 0
+
+
+WRONG = """
+import whyslow_capture
+from whyslow_capture.integrations.transformers import WhyslowCallback
+
+whyslow_capture.capture("out", record_evry_n_steps=20)
+whyslow_capture.capture("out", record_every_n_steps="often")
+whyslow_capture.capture("out", trace={"periods": 5})
+WhyslowCallback(hookz="all")
+"""
+
+
+def test_mistakes_in_keywords_fail_mypy(tmp_path: Path) -> None:
+    (tmp_path / "wrong.py").write_text(WRONG)
+    (tmp_path / "mypy.ini").write_text(MYPY)
+    result = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir=/dev/null", "wrong.py"],
+        cwd=tmp_path,
+        env={"MYPYPATH": str(SRC), "PATH": ""},
+        capture_output=True,
+        text=True,
+    )
+    lines = {int(line.split(":")[1]) for line in result.stdout.splitlines() if ": error:" in line}
+    assert lines == {5, 6, 7, 8}, result.stdout
 
 
 def test_every_public_name_exists_and_the_handles_match_the_protocol() -> None:

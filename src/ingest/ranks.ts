@@ -83,7 +83,7 @@ function noteGuesses(ranked: readonly RankedInput[], problems: ProblemLog): void
   const message = `the rank is neither in the file nor in its name, e.g. ${guessed[0]!.path}`;
   problems.add(
     'rank-from-order',
-    { message, consequence: 'ranks are numbered in the order of file names' },
+    { message, consequence: 'ranks are numbered in the order of files, and of the GPUs of their processes' },
     null,
     guessed.length,
   );

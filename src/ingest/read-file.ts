@@ -3,7 +3,7 @@ import { InputError, messageOf } from '../base/input-error.js';
 import { type Problem, ProblemLog } from '../base/problem.js';
 import { type Member, visitMembers } from '../sources/open.js';
 import { shownAddress } from '../sources/remote/address.js';
-import { MemberReader, type Read, type ReadMemberOptions } from './read-member.js';
+import { eachPart, MemberReader, type Read, type ReadMemberOptions } from './read-member.js';
 
 export interface ReadFile<T> {
   readonly path: string;
@@ -36,7 +36,7 @@ export async function readFile<T>(
     try {
       const reader = new MemberReader(member, options);
       await feed(reader, member, onBytes);
-      members.push(use(await reader.finish(path)));
+      for (const part of eachPart(await reader.finish(path), options.whole)) members.push(use(part));
     } catch (error) {
       if (error instanceof InputError || process.env.WHYSLOW_DEBUG) throw error;
       const message = `reading ${member.path} failed: ${messageOf(error)}`;

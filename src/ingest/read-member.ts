@@ -26,6 +26,8 @@ export interface Read {
   /** Faults of the bytes and of the format. */
   readonly problems: readonly Problem[];
   readonly content: Content | UnknownContent;
+  /** One of several ranks in the file. It cannot be rewritten alone. */
+  readonly isPart?: boolean;
 }
 
 interface UnknownContent {
@@ -39,6 +41,8 @@ export interface ReadMemberOptions {
   readonly light?: boolean;
   /** Samples of telemetry one by one. */
   readonly keepColumns?: boolean;
+  /** A trace of several ranks stays one. */
+  readonly whole?: boolean;
 }
 
 /** Finds the reader that recognizes one member, and feeds it. */
@@ -124,5 +128,29 @@ export class MemberReader {
     for (const chunk of pending) reader.push(chunk);
     this.#reader = reader;
     return !reader.isDone;
+  }
+}
+
+/** A file that holds the traces of several ranks counts as several files. Each is made when it is needed. */
+export function* eachPart(read: Read, whole = false): Generator<Read> {
+  const { content } = read;
+  if (content.of !== 'trace' || !content.parts || whole) {
+    yield read;
+    return;
+  }
+  let first = true;
+  for (const { label, trace } of content.parts()) {
+    const path = `${read.path}!${label}`;
+    // What is counted for the file is counted once.
+    const once = first ? {} : { storedBytes: 0, decodedBytes: 0, problems: [] };
+    yield {
+      ...read,
+      path,
+      hints: rankFromPath(path),
+      ...once,
+      content: { of: 'trace', trace },
+      isPart: true,
+    };
+    first = false;
   }
 }

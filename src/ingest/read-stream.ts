@@ -4,7 +4,7 @@ import { findReader } from '../readers/registry.js';
 import { type DigestWant, digest } from './digest.js';
 import { isTraceInput, isUsable, whyNot } from './input.js';
 import { assignRanks } from './ranks.js';
-import { MemberReader } from './read-member.js';
+import { eachPart, MemberReader } from './read-member.js';
 import type { RunInputs } from './read-run.js';
 
 /** One file, as it comes. */
@@ -34,10 +34,11 @@ export async function readStream(incoming: Incoming, want: DigestWant): Promise<
     stats.decodedBytes += chunk.length;
     if (!reader.push(chunk)) break;
   }
-  const read = digest(await reader.finish(name), want);
-  if (!isUsable(read) || !isTraceInput(read))
-    throw new InputError(`${name} is no trace: ${whyNot({ error: null, members: [read], problems: [] })}`);
-  const { ranked, problems } = assignRanks([read]);
+  const all = [...eachPart(await reader.finish(name))].map((read) => digest(read, want));
+  const traces = all.filter((read) => isUsable(read)).filter((read) => isTraceInput(read));
+  if (traces.length === 0)
+    throw new InputError(`${name} is no trace: ${whyNot({ error: null, members: all, problems: [] })}`);
+  const { ranked, problems } = assignRanks(traces);
   return {
     members: ranked,
     beside: [],

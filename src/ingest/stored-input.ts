@@ -21,7 +21,7 @@ import type { InputIdentity, RefusedInput, TraceInput } from './input.js';
 import type { Read } from './read-member.js';
 
 /** What is kept of a trace in a facts file: all that its member has, but for where it was. */
-type StoredTrace = Omit<TraceInput, 'of' | 'file' | 'path' | 'trace' | 'drawing' | 'bounded'> & {
+type StoredTrace = Omit<TraceInput, 'of' | 'file' | 'path' | 'isPart' | 'trace' | 'drawing' | 'bounded'> & {
   /** Which steps were asked for. */
   readonly steps: StepRange | null;
 };
@@ -56,7 +56,17 @@ const storedShape: Shape<StoredTrace> = object<StoredTrace>({
 
 /** The parts of a facts file: light facts, then the detail. */
 export function partsOf(member: TraceInput, steps: StepRange | null): readonly unknown[] {
-  const { of: _of, file: _, path: __, trace: ___, drawing: ____, bounded: _____, facts, ...rest } = member;
+  const {
+    of: _of,
+    file: _f,
+    path: _p,
+    isPart: _i,
+    trace: _t,
+    drawing: _d,
+    bounded: _b,
+    facts,
+    ...rest
+  } = member;
   const core: StoredTrace = { ...rest, steps, facts: facts && lighten(facts) };
   return facts && !facts.light ? [core, detailOf(facts)] : [core];
 }

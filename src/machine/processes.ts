@@ -80,6 +80,7 @@ export function sampleProcess(files: MachineFiles, pid: number): ProcessSample |
     readBytes: io.get('read_bytes') ?? null,
     majorFaults: stat.majorFaults,
     swappedBytes: status.get('VmSwap') ?? null,
+    residentBytes: status.get('VmRSS') ?? null,
     voluntarySwitches: status.get('voluntary_ctxt_switches') ?? null,
     involuntarySwitches: status.get('nonvoluntary_ctxt_switches') ?? null,
     waitsIn: waitsIn === '' || waitsIn === '0' ? null : waitsIn,

@@ -58,6 +58,8 @@ export interface ProcessSample {
   readonly readBytes: number | null;
   readonly majorFaults: number;
   readonly swappedBytes: number | null;
+  /** In memory. Older recordings do not have it. */
+  readonly residentBytes?: number | null;
   readonly voluntarySwitches: number | null;
   readonly involuntarySwitches: number | null;
   /** What the main thread sleeps in, as the kernel names it. */

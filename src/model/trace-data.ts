@@ -116,6 +116,8 @@ export interface OpTable extends SideTable {
 export interface ShapeTable extends SideTable {
   readonly dims: StringIds;
   readonly types: StringIds;
+  /** Of arguments that are no tensors, e.g. `["", "[2, 2]", "False"]`. */
+  readonly values: StringIds;
 }
 export interface PythonTable extends SideTable {
   readonly id: Uint32Array;
@@ -201,10 +203,19 @@ export interface TraceHeader {
   readonly hostName: string | null;
   /** Profiler switches that were on: with_stack, record_shapes, profile_memory, with_flops, with_modules. */
   readonly switches: readonly string[];
+  /** Set if `whyslow slim` wrote it and left out events. */
+  readonly slimmed?: Slimmed | null;
   /** cuda_driver_version and the like, as written. */
   readonly versions: Readonly<Record<string, string>>;
   /** The fields outside the events as JSON text, cut at 64 KiB each; of unusually many, the first. */
   readonly rest: Readonly<Record<string, string>>;
+}
+
+/** What a slimmed trace does not show any more. */
+export interface Slimmed {
+  readonly dropped: readonly string[];
+  /** The step without the profiler, as a share of the recorded one: the estimate from the whole trace. Null: not known. */
+  readonly unprofiled: number | null;
 }
 
 export interface DeviceInfo {

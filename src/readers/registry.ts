@@ -4,6 +4,7 @@ import { eventsReader } from './events/descriptor.js';
 import { executionTraceReader } from './execution-trace/descriptor.js';
 import { factsReader } from './facts/descriptor.js';
 import { flightRecorderReader } from './flight-recorder/descriptor.js';
+import { incidentsReader } from './incidents/descriptor.js';
 import { kinetoReader } from './kineto/descriptor.js';
 import { manifestReader } from './manifest/descriptor.js';
 import { memorySnapshotReader } from './memory-snapshot/descriptor.js';
@@ -24,6 +25,7 @@ export const READERS: readonly ReaderDescriptor[] = [
   nsysReader,
   perfettoReader,
   procSamplesReader,
+  incidentsReader,
   manifestReader,
   eventsReader,
   flightRecorderReader,

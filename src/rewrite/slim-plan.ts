@@ -1,8 +1,10 @@
 import { InputError } from '../base/input-error.js';
 import type { ProblemLog } from '../base/problem.js';
+import { viewTrace } from '../diagnosis/ranks/rank-view.js';
 import type { StepRange } from '../facts/step-facts.js';
 import type { Trace } from '../model/trace.js';
 import type { TraceData } from '../model/trace-data.js';
+import { analyzeTrace } from '../traces/analyze-trace.js';
 import type { StepTime } from '../traces/timeline/step-times.js';
 import { stepTimesOf } from '../traces/whole-timeline.js';
 import { TraceTimes } from './event-text.js';
@@ -41,9 +43,10 @@ function originOf({ baseNs, ts, header }: TraceData): Origin | null {
 /** Formats of the PyTorch profiler. What is no JSON is written from the columns. */
 const REWRITABLE = ['kineto', 'perfetto'] as const;
 export type RewritableKind = (typeof REWRITABLE)[number];
-export const isRewritable = <T extends { readonly kind: string }>(
+export const isRewritable = <T extends { readonly kind: string; readonly isPart?: boolean }>(
   of: T,
-): of is T & { readonly kind: RewritableKind } => (REWRITABLE as readonly string[]).includes(of.kind);
+): of is T & { readonly kind: RewritableKind } =>
+  !of.isPart && (REWRITABLE as readonly string[]).includes(of.kind);
 
 /** What is needed from the columns of a trace to write a part of it. */
 export interface SlimPlan {
@@ -57,6 +60,8 @@ export interface SlimPlan {
   readonly origin: Origin | null;
   /** Events are missing. */
   readonly isCut: boolean;
+  /** The step without the profiler, as a share of the recorded one. Null: not known. */
+  readonly unprofiled: number | null;
   /** The steps asked for, or all. Empty: the trace has none, or nobody asked. */
   readonly steps: readonly StepTime[];
   /** No steps were named, so what is between and around them is wanted too. */
@@ -65,12 +70,25 @@ export interface SlimPlan {
   readonly before: StepTime | null;
 }
 
-/** Throws InputError when none of the steps was recorded. `needsSteps`: steps are wanted even if none are named. */
+/** What the recording cost is estimated from may be left out. */
+function unprofiledShareOf(trace: Trace): number | null {
+  const facts = analyzeTrace(trace, { steps: null });
+  if (!facts?.hasHostEvents) return null;
+  const { unprofiled, recorded } = viewTrace(0, facts, null).step;
+  const left = unprofiled / recorded;
+  return left > 0 && left <= 1 ? Math.round(left * 1e4) / 1e4 : null;
+}
+
+/**
+ * Throws InputError when none of the steps was recorded. `needsSteps`: steps are wanted even if none are named. `mayDrop`: whole
+ * categories of events may be left out.
+ */
 export function planSlim(
   trace: Trace,
   kind: RewritableKind,
   range: StepRange | null,
   needsSteps: boolean,
+  mayDrop = false,
 ): SlimPlan {
   const shared = {
     kind,
@@ -80,6 +98,7 @@ export function planSlim(
     times: new TraceTimes(trace.data.baseNs),
     origin: originOf(trace.data),
     isCut: trace.data.isCut,
+    unprofiled: mayDrop ? unprofiledShareOf(trace) : null,
     isWhole: range === null,
   };
   if (!range && !needsSteps) return { ...shared, steps: [], before: null };

@@ -3,8 +3,9 @@ import { type Problem, ProblemLog } from '../base/problem.js';
 import { bytes, formatBytes } from '../base/units.js';
 import type { StepRange } from '../facts/step-facts.js';
 import { readFile } from '../ingest/read-file.js';
+import type { Read } from '../ingest/read-member.js';
 import { Trace } from '../model/trace.js';
-import { CUT_FIELD } from '../readers/common/trace-rows/header.js';
+import { CUT_FIELD, SLIM_FIELD } from '../readers/common/trace-rows/header.js';
 import { type RawEvent, RawEventReader } from '../readers/kineto/raw-events.js';
 import { visitMembers } from '../sources/open.js';
 import { ChromeFile } from './chrome-file.js';
@@ -69,13 +70,20 @@ const OTHER_FILES: Readonly<Record<string, string>> = {
   nsys: 'it is a recording of Nsight Systems',
 };
 
-async function readPlan(file: string, { steps, max }: SlimOptions): Promise<SlimPlan> {
-  const { members, problems } = await readFile(file, (read) => {
+async function readPlan(file: string, { steps, max, drop }: SlimOptions): Promise<SlimPlan> {
+  const use = (read: Read) => {
     const { kind, content } = read;
     if (content.of === 'trace' && isRewritable(read))
-      return planSlim(new Trace(content.trace), read.kind, steps, max !== null);
+      return planSlim(
+        new Trace(content.trace),
+        read.kind,
+        steps,
+        max !== null,
+        max !== null || drop.length > 0,
+      );
     return content.of === 'nothing' ? content.looksLike : (OTHER_FILES[kind] ?? `it is of kind ${kind}`);
-  });
+  };
+  const { members, problems } = await readFile(file, use, () => {}, { whole: true });
   const plans = members.filter((m): m is SlimPlan => typeof m !== 'string');
   if (plans.length === 1 && members.length === 1) return plans[0]!;
   if (plans.length > 1)
@@ -143,7 +151,7 @@ async function write(file: string, plan: SlimPlan, part: KeptPart, { out, max, d
     const { fields, problems } = await eachEvent(file, plan, add, () => chrome.flush(), onBytes);
     await chrome.flush(true);
     if (isOver()) return null;
-    await chrome.finish(withPlan(fields, plan));
+    await chrome.finish(withPlan(fields, plan, part.drop));
     const log = new ProblemLog();
     log.addAll(problems);
     noteUnknown(drop, new Set(plan.categories), log);
@@ -175,8 +183,14 @@ function fixed(event: RawEvent, start: number, plan: SlimPlan, tracks: TrackIds,
   });
 }
 
-function withPlan(fields: ReadonlyMap<string, string>, { origin, isCut }: SlimPlan): Map<string, string> {
+function withPlan(
+  fields: ReadonlyMap<string, string>,
+  { origin, isCut, unprofiled, categories }: SlimPlan,
+  drop: ReadonlySet<string>,
+): Map<string, string> {
   const all = new Map(fields);
+  const dropped = [...drop].filter((name) => categories.includes(name));
+  if (dropped.length > 0) all.set(SLIM_FIELD, JSON.stringify({ dropped, unprofiled }));
   if (origin) all.set('baseTimeNanoseconds', String(origin.baseTimeNanoseconds));
   if (isCut) all.set(CUT_FIELD, 'true');
   return all;

@@ -1,8 +1,10 @@
+import type { Share } from '../base/units.js';
 import type { Accelerator } from '../facts/accelerator.js';
 import type { RankFacts } from '../facts/rank-facts.js';
 import type { StepRange } from '../facts/step-facts.js';
 import type { DeviceInfo } from '../model/trace-data.js';
 import type { Plan } from '../replay/plan.js';
+import type { HardwareUse } from './detail/hardware-use.js';
 import type { InputFacts } from './detail/input-facts.js';
 import type { KernelTotal } from './detail/kernel-table.js';
 import type { OperatorTotal } from './detail/operators.js';
@@ -22,6 +24,8 @@ export interface TraceFacts extends RankFacts {
   readonly accelerator: Accelerator;
   /** Profiler options that were on, e.g. `with_stack`. */
   readonly switches: readonly string[];
+  /** What `whyslow slim` estimated before it left out events: the step without the profiler, as a share of the recorded one. */
+  readonly unprofiledShare: Share | null;
   readonly hasHostEvents: boolean;
   readonly program: Program;
   /** A step that is left out of all figures. */
@@ -45,6 +49,8 @@ interface DetailFacts {
   /** Recorded Python frames. */
   readonly frames: number;
   readonly pauses: Pauses;
+  /** Null: no shapes were recorded. */
+  readonly hardware: HardwareUse | null;
 }
 
 export interface AnalyzeOptions {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { inFolder } from '../../test/helpers/folder.js';
 import { randomNormal } from '../../test/helpers/watched-job.js';
-import type { Incident } from './incidents/incident.js';
-import { incidentIn, readIncidents } from './incidents/incidents-file.js';
+import type { Incident } from '../model/incident.js';
+import { readIncidents } from './incidents/incidents-file.js';
 import { RunWatcher } from './run-watcher.js';
 
 const random = randomNormal(11);
@@ -85,15 +85,3 @@ it('incidents that cannot be written are written later', () =>
     expect(watcher.state().writeProblem).toBeNull();
     expect(await readIncidents(out)).toHaveLength(1);
   }));
-
-it('lines of incidents.jsonl that are none are left out', async () => {
-  for (const line of [
-    '',
-    '{',
-    '7',
-    'null',
-    '{"schema":"whyslow/incident/1"}',
-    '{"schema":"whyslow/incident/1","ranks":[{}]}',
-  ])
-    expect(incidentIn(line)).toBeNull();
-});

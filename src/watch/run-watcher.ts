@@ -1,15 +1,19 @@
 import { access } from 'node:fs/promises';
 import { mayBeAlive, readRanks } from '../launch/job.js';
+import type { Incident } from '../model/incident.js';
 import { FollowedRun } from './follow/follow-run.js';
-import type { Incident } from './incidents/incident.js';
+import { FollowedTelemetry } from './follow/follow-telemetry.js';
 import { IncidentsFile } from './incidents/incidents-file.js';
-import { JobWatch } from './job/job-watch.js';
+import { FALSE_ALARM, JobWatch } from './job/job-watch.js';
+import { Machines } from './machine/machines.js';
 import type { WatchedRun } from './watched-run.js';
 
 /** What one look may take before it is the turn of others, ms. Then it goes on with the next look. */
 const MOST_PER_LOOK = 200;
 
 export interface WatcherOptions {
+  /** Of a GPU for an hour: incidents have their cost per day then. */
+  readonly price?: number | undefined;
   /** Called once for each incident that was not in the file before, and when its line changes. */
   readonly onIncident?: (incident: Incident) => void;
 }
@@ -18,19 +22,27 @@ export interface WatcherOptions {
 export class RunWatcher {
   readonly #out: string;
   readonly #run: FollowedRun;
+  readonly #telemetry: FollowedTelemetry;
   readonly #job: JobWatch;
   readonly #file: IncidentsFile;
   readonly #fresh: Incident[] = [];
   readonly #onIncident: (incident: Incident) => void;
   #isThere = true;
 
-  private constructor(out: string, file: IncidentsFile, { onIncident = () => {} }: WatcherOptions) {
+  private constructor(out: string, file: IncidentsFile, { onIncident = () => {}, price }: WatcherOptions) {
     this.#out = out;
     this.#file = file;
     this.#onIncident = onIncident;
-    this.#job = new JobWatch((incident) => {
-      if (!this.#file.has(incident)) this.#fresh.push(incident);
-    });
+    const machines = new Machines();
+    this.#telemetry = new FollowedTelemetry(out, machines);
+    this.#job = new JobWatch(
+      (incident) => {
+        if (!this.#file.has(incident)) this.#fresh.push(incident);
+      },
+      FALSE_ALARM,
+      machines,
+    );
+    this.#job.price = price ?? null;
     this.#run = new FollowedRun(out, this.#job);
   }
 
@@ -48,7 +60,10 @@ export class RunWatcher {
       () => false,
     );
     this.#isThere = isThere;
-    const more = isThere && (await this.#run.read(() => performance.now() - started > most));
+    const isEnough = () => performance.now() - started > most;
+    // Telemetry first: a change in the steps is explained with it.
+    const more = isThere && ((await this.#telemetry.read(isEnough)) || (await this.#run.read(isEnough)));
+    if (!more) this.#job.lookAtMemory();
     await this.#tell();
     return more;
   }
@@ -58,6 +73,11 @@ export class RunWatcher {
     while (await this.look(Number.POSITIVE_INFINITY));
     this.#run.finish();
     await this.#tell();
+  }
+
+  /** Evidence from elsewhere about an incident. It is written with the next look. */
+  amend(id: string, evidence: readonly string[], traces: readonly string[]): void {
+    this.#job.amend(id, evidence, traces);
   }
 
   /** Processes of the job may still write. */
@@ -76,6 +96,7 @@ export class RunWatcher {
     const { step, time } = this.#job.latest;
     return {
       out: this.#out,
+      runId: this.#job.run,
       isThere: this.#isThere,
       writeProblem: this.#file.problem,
       step: Number.isNaN(step) ? null : step,

@@ -1,9 +1,13 @@
-import type { Incident } from './incidents/incident.js';
+import type { Incident } from '../model/incident.js';
 import type { PacePoint } from './steps/pace-line.js';
+
+export type { Incident };
 
 /** What is shown of a run that is watched. */
 export interface WatchedRun {
   readonly out: string;
+  /** Null: the log names none. */
+  readonly runId: string | null;
   /** The folder can be reached. */
   readonly isThere: boolean;
   /** Why incidents.jsonl could not be written; null: it could. */

@@ -73,12 +73,15 @@ describeWithTorch('exports made from traces of an H200', () => {
     60_000,
   );
 
-  it('keeps one of several processes, and says when nothing marks the steps', () =>
+  it('a recording of several processes gives a rank for each, with the answer that each has alone', () =>
     inFolder(async (folder) => {
-      const path = join(folder, 'two.sqlite');
-      make(fixture('h2d_pageable'), path, '--no-ops', '--no-steps', '--pid', '11', '12');
-      const { inputs } = await diagnose(path);
-      expect(inputs[0]!.problems.map((p) => p.code)).toEqual(['other-processes']);
+      make(fixture('h2d_pageable'), join(folder, 'one.sqlite'), '--no-ops');
+      make(fixture('h2d_pageable'), join(folder, 'two.sqlite'), '--no-ops', '--pid', '11', '12');
+      const one = await diagnose(join(folder, 'one.sqlite'));
+      const two = await diagnose(join(folder, 'two.sqlite'));
+      expect(two.ranks.map((r) => [r.rank, r.step_ms])).toEqual([0, 1].map((rank) => [rank, one.step.ms]));
+      expect(two.verdict.bottleneck).toBe(one.verdict.bottleneck);
+      expect(two.findings[0]!.id).toBe(one.findings[0]!.id);
     }));
 
   it('the command line reads an nsys export together with other files, also when one is broken', () =>

@@ -42,6 +42,19 @@ describe('a slimmed trace', () => {
       }),
   );
 
+  it('a trace slimmed of its operators keeps its step, and is marked', () =>
+    inFolder(async (folder) => {
+      const out = join(folder, 'slim.json.gz');
+      await slim(traceOf('launch_compiled'), { ...KEEP_ALL, out, drop: ['cpu_op', 'python_function'] });
+      const whole = await diagnose(traceOf('launch_compiled'), { jobs: 1 });
+      const slimmed = await diagnose(out, { jobs: 1 });
+      expect(slimmed.step.ms! / whole.step.ms!).toBeCloseTo(1, 2);
+      expect(slimmed.verdict.bottleneck).toBe(whole.verdict.bottleneck);
+      expect(slimmed.health.problems.map((p) => p.code)).toContain('slimmed');
+      // Without operators, making batches looks like any other work of the host.
+      expect(slimmed.verdict.confidence).toBeLessThanOrEqual(0.6);
+    }));
+
   it('a slimmed trace has the steps asked for and the one before', () =>
     inFolder(async (folder) => {
       const out = join(folder, 'slim.json.gz');

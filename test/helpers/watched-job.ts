@@ -1,4 +1,4 @@
-import type { Incident } from '../../src/watch/incidents/incident.js';
+import type { Incident } from '../../src/model/incident.js';
 import { JobWatch } from '../../src/watch/job/job-watch.js';
 
 /** What a rank spends in one step, ms. */

@@ -1,9 +1,11 @@
 import { useRef } from 'preact/hooks';
 import type { PageData } from '../../src/page/page-data.js';
+import { Changes } from './changes.js';
 import { CodeLines } from './code-lines.js';
 import { DataQuality } from './data-quality.js';
 import { Findings } from './findings.js';
 import { Gpus } from './gpus.js';
+import { Hardware } from './hardware.js';
 import type { Navigator } from './navigator.js';
 import { Ranks } from './ranks.js';
 import type { PageSource } from './source.js';
@@ -17,6 +19,8 @@ export interface AppProps {
   readonly page: PageData;
   readonly source: PageSource;
   readonly navigator: Navigator;
+  /** A job that runs. */
+  readonly isLive?: boolean;
 }
 
 const ORIGINS: Readonly<Record<PageSource['origin'], string>> = {
@@ -26,7 +30,7 @@ const ORIGINS: Readonly<Record<PageSource['origin'], string>> = {
 };
 
 /** The answer first, then what to do, then the evidence. */
-export function App({ page, source, navigator }: AppProps) {
+export function App({ page, source, navigator, isLive = false }: AppProps) {
   // A late rank is seen faster than it is read about.
   // Decided once: while a job runs, sections must not change places under the reader.
   const late = useRef(page.report.stragglers.length > 0).current;
@@ -34,8 +38,10 @@ export function App({ page, source, navigator }: AppProps) {
     <>
       <main>
         <Verdict page={page} />
+        <Changes page={page} isLive={isLive} />
         {late && <Ranks page={page} navigator={navigator} />}
         <Findings page={page} navigator={navigator} />
+        <Hardware page={page} />
         {!late && <Ranks page={page} navigator={navigator} />}
         <TimelineSection page={page} source={source} navigator={navigator} />
         <WhatIf page={page} />

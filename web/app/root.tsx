@@ -37,7 +37,9 @@ export function Root({ source }: { readonly source: PageSource }) {
     <>
       <LiveBar job={shown.job} />
       {takesFiles && <DropState drop={drop} />}
-      {page && <App key={shown} page={page} source={current.value} navigator={navigator} />}
+      {page && (
+        <App key={shown} page={page} source={current.value} navigator={navigator} isLive={job !== null} />
+      )}
       {!page && job && <Waiting ended={job.state.of === 'ended'} />}
       {shown.isEmpty.value && <Invitation drop={drop} />}
       {page && takesFiles && <DropAnother drop={drop} />}

@@ -52,6 +52,7 @@ const unexplained = (other: number): Judgment => ({
   shares: { ...TRUSTED.shares, other: share(other) },
 });
 const RUNS_EMPTY = { taken: 4, delivered: 1.5, deliveredUnasked: 1.5 };
+const NO_WORKERS = { ...VIEW.facts.input, inWorkers: 0, queue: null };
 const BUSY = { ...TRUSTED.shares, gpu: share(0.9), data: share(0.01) };
 const withQueue = (queue: LoaderQueue) => withFacts({ input: { ...VIEW.facts.input, queue } });
 /** Between the two costs of recording that are possible, the host takes `low` to `high` ms of the step. */
@@ -109,6 +110,15 @@ const withUnread = (kind: DeviceKind): Judgment => {
 
 const withNote = (code: string) => traced({ notes: found('warning', code, 1, '', '') });
 
+/** The trace by itself has another answer. */
+const otherwiseRecorded = (judgment: Judgment): Judgment => ({
+  ...judgment,
+  view: {
+    ...judgment.view,
+    facts: { ...judgment.view.facts, time: { ...judgment.view.facts.time, comms_wait: ns(1e12) } },
+  } as typeof judgment.view,
+});
+
 /** What a check says, by hand: docs/method/confidence.md. */
 const CASES: readonly (readonly [DoubtId, object, Judgment])[] = [
   ['unread-device', { atMost: 0.2 }, withUnread('npu')],
@@ -123,7 +133,12 @@ const CASES: readonly (readonly [DoubtId, object, Judgment])[] = [
     { by: 0.15 },
     traced({ notes: found('warning', 'step-with-profiler', 1, '', ''), step: MEASURED }, { best: 'host' }),
   ],
-  ['trace-differs', { by: 0.2 }, withNote('trace-differs')],
+  ['trace-differs', { by: 0.05 }, withNote('trace-differs')],
+  [
+    'trace-differs',
+    { by: 0.2 },
+    otherwiseRecorded(traced({ notes: found('warning', 'trace-differs', 1, '', ''), step: MEASURED })),
+  ],
   ['slowed-by-profiler', { by: 0.05 }, withNote('slowed-by-profiler')],
   ['no-steps', { by: 0.1, atMost: 0.5 }, withSteps({ source: 'window' })],
   ['inferred-steps', { atMost: 0.5 }, withSteps({ source: 'launches' })],
@@ -132,6 +147,19 @@ const CASES: readonly (readonly [DoubtId, object, Judgment])[] = [
     'little-recorded',
     { atMost: 0.4 },
     withFacts({ steps: { ...VIEW.facts.steps, total: 1 }, kernels: VIEW.facts.kernels.slice(0, 1) }),
+  ],
+  [
+    'dropped-operators',
+    { atMost: 0.6 },
+    {
+      ...TRUSTED,
+      best: 'host',
+      view: {
+        ...VIEW,
+        facts: { ...VIEW.facts, unprofiledShare: share(0.7), input: NO_WORKERS, detail: null },
+        baseline: null,
+      },
+    },
   ],
   ['correction-decides', { atMost: 0.6 }, corrected(0.7)],
   ['correction-decides', { atMost: 0.5 }, corrected(0.45)],

@@ -132,8 +132,9 @@ export function runHealth({ inputs, members, views, locations, comparison }: Che
     ...profiledBefore(inputs, members),
   ];
   const runProblems = [...inputs.problems, ...runFileProblems(inputs), ...locations.problems];
+  const offsets = knownOffsets(comparison);
   const withMore = (more: readonly Problem[]) =>
-    healthOf(members, locations.worldSize, [...runProblems, ...more], notes);
+    healthOf(members, locations.worldSize, [...runProblems, ...more], notes, offsets);
   return {
     severe: withMore([]).problems.find((p) => p.severity === 'severe' && !isSpared(p, views)) ?? null,
     with: (ruleProblems) => withMore([...meshProblems(comparison, locations), ...ruleProblems]),
@@ -169,17 +170,31 @@ export function healthOf(
   worldSize: number | null,
   runProblems: readonly Problem[],
   notes: readonly { readonly rank: number; readonly problems: readonly CheckResult[] }[] = [],
+  offsets: ReadonlyMap<number, bigint> = new Map(),
 ): Health {
   const checks = members.map(({ rank, checks }) => ({ rank, problems: checks }));
   const seen = { ranks: members.map((m) => m.rank), worldSize };
-  return summarizeHealth([...checks, ...notes], runProblems, members.flatMap(windowOf), seen);
+  const windows = members.flatMap((m) => windowOf(m, offsets.get(m.rank) ?? 0n));
+  return summarizeHealth([...checks, ...notes], runProblems, windows, seen);
+}
+
+/** Collectives of two runs of the same program do not end together like this: their steps differ by more. */
+const SAME_RUN_NS = 500_000;
+
+/** By how much the clocks of ranks are ahead, as their collectives show. They may differ by more than a window lasts. */
+function knownOffsets(comparison: Comparison | null): ReadonlyMap<number, bigint> {
+  const known = comparison?.clocks.ranks.filter((c) => c.component === 0 && c.error <= SAME_RUN_NS) ?? [];
+  return new Map(known.map(({ rank, offset }) => [rank, BigInt(Math.round(offset))]));
 }
 
 /** When a trace was recorded. Empty for other files. */
-function windowOf(input: RankedInput): RankWindow[] {
+function windowOf(input: RankedInput, offset: bigint): RankWindow[] {
   const { rank, hints } = input;
   const summary = traceSummaryOf(input);
-  return summary ? [{ group: String(hints.step ?? ''), rank, ...summary.window }] : [];
+  if (!summary) return [];
+  const { startNs, endNs } = summary.window;
+  const onRun = (time: bigint | null) => time && time - offset;
+  return [{ group: String(hints.step ?? ''), rank, startNs: onRun(startNs), endNs: onRun(endNs) }];
 }
 
 /** When a rank's trace was recorded. Small, so that traces need not be in memory together to be compared. */

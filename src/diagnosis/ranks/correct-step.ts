@@ -43,7 +43,8 @@ export function baselineWith(
 ): Baseline {
   const recorded = recordedStep(facts, plan);
   const byWorkers = unprofiled ? workersSetPace(facts, plan, unprofiled) : plan.pace > 0;
-  if (hidden === 0) return baselineOf(plan, recorded, unprofiled?.step ?? null, byWorkers);
+  const known = facts.unprofiledShare === null ? null : facts.unprofiledShare * recorded;
+  if (hidden === 0) return baselineOf(plan, recorded, unprofiled?.step ?? known, byWorkers);
   const waiting = copyPlan(plan);
   addInputWaits(waiting, hidden);
   const longer = replay(waiting, AS_RECORDED).step - replay(plan, AS_RECORDED).step;
@@ -72,6 +73,7 @@ export const LEAST_LEFT = 0.3;
 /** The step without the profiler, by the trace alone. */
 export function estimatedStep(facts: TraceFacts, baseline: Baseline | null): number {
   const { recorded } = facts.steps;
+  if (facts.unprofiledShare !== null) return recorded * facts.unprofiledShare;
   if (baseline?.faithful)
     return Math.max(recorded * LEAST_LEFT, recorded - (baseline.replayed - baseline.unprofiled));
   if (!facts.detail) return recorded;

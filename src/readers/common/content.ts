@@ -3,6 +3,7 @@ import type { MemoryFacts } from '../../memory/memory-facts.js';
 import type { CompileLog } from '../../model/compile-log.js';
 import type { EventLog } from '../../model/event-log.js';
 import type { FlightDump } from '../../model/flight-dump.js';
+import type { Incident } from '../../model/incident.js';
 import type { Manifest } from '../../model/manifest.js';
 import type { StackProfile } from '../../model/stack-profile.js';
 import type { GpuTelemetry } from '../../model/telemetry.js';
@@ -12,12 +13,24 @@ import type { JobActivity } from '../../telemetry/processes/job-activity.js';
 
 /** What is in a file, whatever its format. Traces and logs belong to a rank. */
 export type Content =
-  | { readonly of: 'trace'; readonly trace: TraceData }
+  /** `parts`: the file holds several ranks. */
+  | {
+      readonly of: 'trace';
+      readonly trace: TraceData;
+      readonly parts?: (() => Iterable<RankPart>) | undefined;
+    }
   | { readonly of: 'log'; readonly log: EventLog }
   /** A trace that was analyzed before. Null: of another version, or broken. */
   | { readonly of: 'facts'; readonly record: FactsRecord | null }
   /** Belongs to the whole run or to a machine. */
   | { readonly of: 'run'; readonly events: number; readonly evidence: Evidence };
+
+/** One of several ranks in one file. */
+export interface RankPart {
+  /** Ends its path, and may name the rank: `rank3`. */
+  readonly label: string;
+  readonly trace: TraceData;
+}
 
 /** What a file shows about the run. A format sets what its files have. */
 export interface Evidence {
@@ -34,6 +47,8 @@ export interface Evidence {
   /** One entry per GPU. */
   readonly memory?: readonly MemoryFacts[];
   readonly stacks?: readonly StackProfile[];
+  /** Found by whoever watched the run. */
+  readonly incidents?: readonly Incident[];
 }
 
 /** A facts file, unpacked but not yet understood: its shape is in `traces/stored/`. */

@@ -1,6 +1,6 @@
 import type { Problem } from '../../base/problem.js';
 import type { TraceData } from '../../model/trace-data.js';
-import type { Content } from './content.js';
+import type { Content, RankPart } from './content.js';
 
 /** What a reader makes of one file. Each format adds its model: `trace`, `log`, `telemetry`, … */
 export interface ReadModel {
@@ -12,6 +12,8 @@ export interface ReadModel {
 /** The model of every kind of trace. */
 export interface TraceRead extends ReadModel {
   readonly trace: TraceData;
+  /** Set if the file holds several ranks: a trace for each. */
+  readonly parts?: (() => Iterable<RankPart>) | undefined;
 }
 
 /**

@@ -3,6 +3,7 @@ import { Category } from '../../model/category.js';
 import { StringTable } from '../../model/string-table.js';
 import type { TraceData } from '../../model/trace-data.js';
 import type { ReaderDescriptor, ReaderOptions, StreamReader, TraceRead } from '../common/reader.js';
+import { splitRanks } from '../common/split-ranks.js';
 import { headText } from '../common/text.js';
 import { TraceBuilder } from '../common/trace-rows/builder.js';
 import { noteTables } from '../common/trace-rows/counters.js';
@@ -24,7 +25,7 @@ export const kinetoReader: ReaderDescriptor<TraceRead> = {
       ? new KinetoReader(options, fast)
       : new KinetoReader(options, new PlainScanner(), [SLOW_SCANNER]);
   },
-  digest: ({ trace }) => ({ of: 'trace', trace }),
+  digest: ({ trace, parts }) => ({ of: 'trace', trace, parts }),
 };
 
 /** An object, or an array of objects, with the keys of a trace. */
@@ -79,10 +80,19 @@ export class KinetoReader implements StreamReader<TraceRead> {
     }
     const isCut = this.#document.isCut || Object.hasOwn(header.rest, CUT_FIELD);
     const trace = this.#builder.finish(tables, header, isCut, this.#problems);
-    const refusal = otherProducer(trace);
-    return { trace, problems: this.#problems.list(), ...(refusal === null ? {} : { refusal }) };
+    const parts = splitRanks(trace);
+    const refusal = parts === null ? MIXED : otherProducer(trace);
+    return {
+      trace,
+      parts: parts ?? undefined,
+      problems: this.#problems.list(),
+      ...(refusal === null ? {} : { refusal }),
+    };
   }
 }
+
+const MIXED =
+  'it holds the traces of several processes, and nothing shows which GPU work belongs to which; pass the traces themselves, or merge them with `whyslow merge`';
 
 /**
  * Chrome traces are written by many programs. What a trace of PyTorch's profiler has, and no other has: fields of its header,

@@ -1,6 +1,7 @@
 import type { ProblemText } from '../../base/problem.js';
+import { largest } from '../../base/statistics.js';
 import { FaultCounter } from '../common/fault-counter.js';
-import { ANY_PROCESS, type EventColumns, type EventKind } from './event-columns.js';
+import { ANY_PROCESS, type EventColumns, type EventKind, KIND } from './event-columns.js';
 import { copyName, fillName, plainName } from './names.js';
 import type { Row } from './sqlite-row.js';
 import { MAX_NAME, type NsysStrings } from './to-trace-data.js';
@@ -41,9 +42,8 @@ const FAULTS = {
     consequence: 'These events have no name, so no rule knows what they are.',
   },
   'other-processes': {
-    message: 'Several processes used a GPU in this recording.',
-    consequence:
-      'Only the one with most GPU work was analyzed; record one file per rank with `nsys profile -o rank%q{RANK}`.',
+    message: 'Further processes did a little work on a GPU.',
+    consequence: 'They are left out: a rank does more.',
   },
 } as const satisfies Record<string, ProblemText>;
 
@@ -197,18 +197,33 @@ export const EVENT_TABLES: readonly (readonly [table: string, Collect])[] = [
   ['OSRT_API', onHost('os_runtime')],
 ];
 
-/** The process with most work on the GPU; without any, the one with most events. */
-export function mainProcess(events: EventColumns): { readonly process: number; readonly others: number } {
+/** A process with less than this part of the most GPU work of any is no rank. */
+const HELPER = 0.1;
+
+/** The processes that work on GPUs, in the order of their GPUs; without any, the one with most events. */
+export function mainProcesses(events: EventColumns): { readonly main: number[]; readonly others: number } {
   const { columns, rows } = events.rows;
-  const work = new Map<number, number>();
+  const work = new Map<number, { count: number; device: number }>();
   const any = new Map<number, number>();
   for (let row = 0; row < rows; row++) {
     const process = columns.process[row]!;
     if (process === ANY_PROCESS) continue;
-    const kind = columns.kind[row]!;
     any.set(process, (any.get(process) ?? 0) + 1);
-    if (kind >= 1 && kind <= 3) work.set(process, (work.get(process) ?? 0) + 1);
+    if (!isWork(columns.kind[row]!)) continue;
+    const device = events.deviceOf(columns.track[row]!);
+    const known = work.get(process);
+    if (!known) work.set(process, { count: 1, device });
+    else {
+      known.count++;
+      known.device = Math.min(known.device, device);
+    }
   }
-  const most = [...(work.size > 0 ? work : any)].sort((a, b) => b[1] - a[1]);
-  return { process: most[0]?.[0] ?? ANY_PROCESS, others: Math.max(0, work.size - 1) };
+  const most = largest([...work.values()].map((w) => w.count));
+  const main = [...work].filter(([, w]) => w.count >= HELPER * most);
+  main.sort(([a, { device }], [b, other]) => device - other.device || a - b);
+  if (main.length > 0) return { main: main.map(([process]) => process), others: work.size - main.length };
+  const busiest = [...any].sort((a, b) => b[1] - a[1])[0]?.[0] ?? ANY_PROCESS;
+  return { main: [busiest], others: 0 };
 }
+
+const isWork = (kind: number) => kind === KIND.kernel || kind === KIND.gpu_memcpy || kind === KIND.gpu_memset;

@@ -1,6 +1,9 @@
 import { stepNumber } from '../../model/host-names.js';
+import type { TraceData } from '../../model/trace-data.js';
+import type { RankPart } from '../common/content.js';
 import type { RandomAccess, ReaderDescriptor, TraceRead } from '../common/reader.js';
-import { type ColumnOf, EVENT_TABLES, mainProcess, newNsysFaults } from './collect.js';
+import { selectRows } from '../common/select-rows.js';
+import { type ColumnOf, EVENT_TABLES, mainProcesses, newNsysFaults } from './collect.js';
 import { ANY_PROCESS, EventColumns, KIND } from './event-columns.js';
 import { isOperator, plainName } from './names.js';
 import { NoDatabase, PageFile, SQLITE_MAGIC, scanTable } from './sqlite-pages.js';
@@ -91,16 +94,32 @@ export async function readExport(file: RandomAccess): Promise<TraceRead> {
     };
   });
   const { header, baseNs } = await readHeader(scan);
-  const { process, others } = mainProcess(events);
-  const isKept = (of: number) => of === process || of === ANY_PROCESS;
+  const { main, others } = mainProcesses(events);
   tellOperators(events, strings);
-  markSteps(events, strings, isKept);
+  for (const process of main) markSteps(events, strings, (of) => isOf(of, process));
   if (pages?.isCut) faults.add('cut-database', null);
   if (scanFaults.badPages > 0) faults.add('bad-pages', null, scanFaults.badPages);
   if (scanFaults.badRows > 0) faults.add('bad-rows', null, scanFaults.badRows);
   if (others > 0) faults.add('other-processes', null, others);
   if (strings.missing > 0) faults.add('missing-names', null, strings.missing);
-  return { trace: toTraceData(events.finish(), strings, header, baseNs, isKept), problems: faults.list() };
+  const finished = events.finish();
+  const all = toTraceData(finished, strings, header, baseNs);
+  const processOf = finished.rows.process;
+  const traceOf = (process: number) => selectRows(all, (row) => isOf(processOf[row]!, process), {});
+  return {
+    trace: traceOf(main[0]!),
+    ...(main.length > 1 ? { parts: () => eachRank(main, traceOf) } : {}),
+    problems: faults.list(),
+  };
+}
+
+const isOf = (of: number, process: number) => of === process || of === ANY_PROCESS;
+
+function* eachRank(
+  processes: readonly number[],
+  traceOf: (process: number) => TraceData,
+): Iterable<RankPart> {
+  for (const process of processes) yield { label: `process-${process}`, trace: traceOf(process) };
 }
 
 /** Tables of rocprofv3, and of RPD before it. */
@@ -110,7 +129,7 @@ const isOfRocm = (table: string): boolean => /^rocpd_/.test(table);
 function notSeekable(): TraceRead {
   const faults = newNsysFaults();
   faults.add('cannot-seek', null);
-  const none = toTraceData(new EventColumns().finish(), new NsysStrings(), EMPTY_HEADER, 0n, () => true);
+  const none = toTraceData(new EventColumns().finish(), new NsysStrings(), EMPTY_HEADER, 0n);
   return { trace: none, problems: faults.list() };
 }
 
@@ -143,5 +162,5 @@ export const nsysReader: ReaderDescriptor<TraceRead> = {
   refusesEmpty: true,
   create: () => ({ push() {}, finish: notSeekable }),
   readAt: readExport,
-  digest: ({ trace }) => ({ of: 'trace', trace }),
+  digest: ({ trace, parts }) => ({ of: 'trace', trace, parts }),
 };

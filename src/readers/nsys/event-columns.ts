@@ -83,6 +83,11 @@ export class EventColumns {
     return this.#track(-1 - (device * 2 ** 24 + stream), device, stream);
   }
 
+  /** The device of a GPU track. */
+  deviceOf(track: number): number {
+    return Number(this.#tracks[track]!.pid);
+  }
+
   #track(key: number, pid: number, tid: number): number {
     const known = this.#trackIndex.get(key);
     if (known !== undefined) return known;

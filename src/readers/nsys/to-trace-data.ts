@@ -1,4 +1,3 @@
-import type { NumericArray } from '../../base/columns.js';
 import type { StringData } from '../../model/string-table.js';
 import {
   type CollectiveTable,
@@ -75,39 +74,23 @@ export class NsysStrings {
   }
 }
 
-/** The collected rows of the processes that are kept, as the columns of the model. */
+/** The collected rows as the columns of the model. */
 export function toTraceData(
-  events: Events,
+  { rows, tracks, gpu, graphs, copies }: Events,
   strings: NsysStrings,
   header: TraceHeader,
   baseNs: bigint,
-  isKept: (process: number) => boolean,
 ): TraceData {
-  const { rows, tracks } = events;
-  const kept = indicesWhere(rows.process.length, (row) => isKept(rows.process[row]!));
-  const newRow = new Int32Array(rows.process.length).fill(-1);
-  for (let i = 0; i < kept.length; i++) newRow[kept[i]!] = i;
-  /** The entries of a side table whose row is kept. */
-  const entries = (row: Uint32Array) => indicesWhere(row.length, (i) => newRow[row[i]!]! >= 0);
-  const [gpu, graphs, copies] = [
-    entries(events.gpu.row),
-    entries(events.graphs.row),
-    entries(events.copies.row),
-  ];
-  const rowsOf = (row: Uint32Array, at: Uint32Array) => at.map((i) => newRow[row[i]!]!);
   const ids = (tokens: Uint32Array): StringIds => (strings.size > 0xffff ? tokens : new Uint16Array(tokens));
-  const kind = pick(Uint8Array, rows.kind, kept);
-  const dur = pick(Float64Array, rows.dur, kept);
-  const copyRow = rowsOf(events.copies.row, copies);
-  const bytes = pick(Float64Array, events.copies.bytes, copies);
+  const { dur, kind } = rows;
   return {
-    rows: kept.length,
-    ts: pick(Float64Array, rows.ts, kept),
+    rows: rows.ts.length,
+    ts: rows.ts,
     dur: dur.every((d) => d < 2 ** 32) ? new Uint32Array(dur) : dur,
-    name: ids(pick(Uint32Array, rows.name, kept)),
-    external: new Uint32Array(kept.length).fill(NO_ID),
-    correlation: pick(Uint32Array, rows.correlation, kept),
-    track: pick(Uint16Array, rows.track, kept),
+    name: ids(rows.name),
+    external: new Uint32Array(rows.ts.length).fill(NO_ID),
+    correlation: rows.correlation,
+    track: rows.track,
     kind,
     // Events cannot be read again from their position.
     offsets: new Float64Array(0),
@@ -117,38 +100,16 @@ export function toTraceData(
     baseNs,
     header,
     gpu: {
-      row: rowsOf(events.gpu.row, gpu),
-      stream: pick(Int32Array, events.gpu.stream, gpu),
-      device: pick(Uint8Array, events.gpu.device, gpu),
-      grid: ids(pick(Uint32Array, events.gpu.grid, gpu)),
-      block: ids(pick(Uint32Array, events.gpu.block, gpu)),
-      registers: pick(Uint16Array, events.gpu.registers, gpu),
-      sharedMemory: pick(Uint32Array, events.gpu.sharedMemory, gpu),
-      occupancy: new Float32Array(gpu.length).fill(Number.NaN),
+      ...gpu,
+      grid: ids(gpu.grid),
+      block: ids(gpu.block),
+      occupancy: new Float32Array(gpu.row.length).fill(Number.NaN),
     },
-    graphs: {
-      row: rowsOf(events.graphs.row, graphs),
-      graph: pick(Uint32Array, events.graphs.graph, graphs),
-      node: pick(Uint32Array, events.graphs.node, graphs),
-    },
+    graphs,
     // Bytes per nanosecond are GB/s.
-    copies: { row: copyRow, bytes, bandwidth: bytes.map((b, i) => b / (dur[copyRow[i]!]! || Number.NaN)) },
+    copies: { ...copies, bandwidth: copies.bytes.map((b, i) => b / (dur[copies.row[i]!]! || Number.NaN)) },
     ...withoutTorch(),
   };
-}
-
-function indicesWhere(length: number, test: (i: number) => boolean): Uint32Array {
-  const found = new Uint32Array(length);
-  let count = 0;
-  for (let i = 0; i < length; i++) if (test(i)) found[count++] = i;
-  return found.slice(0, count);
-}
-
-function pick<T extends NumericArray>(type: new (length: number) => T, from: T, at: Uint32Array): T {
-  if (at.length === from.length) return from;
-  const picked = new type(at.length);
-  for (let i = 0; i < at.length; i++) picked[i] = from[at[i]!]!;
-  return picked;
 }
 
 function kindsOf(kind: Uint8Array): KindInfo[] {
@@ -195,7 +156,7 @@ function withoutTorch() {
   return {
     collectives,
     ops: { row, sequence: row, forwardThread: u16 },
-    shapes: { row, dims: u16, types: u16 },
+    shapes: { row, dims: u16, types: u16, values: u16 },
     python: { row, id: row, parent: row, module: row },
     syncs: { row, kind: u16, stream: i32, event: i32, recordCorrelation: i32 },
     memory: { row, bytes: f64, address: f64, allocated: f64, reserved: f64, deviceType: i32, deviceId: i32 },

@@ -1,22 +1,15 @@
 import type { ProblemText } from '../../base/problem.js';
-import type {
-  MachineCounters,
-  MachineFacts,
-  MachineSample,
-  ProcessFacts,
-  ProcessSample,
-  Recording,
-  ThreadSample,
-} from '../../model/recording.js';
+import type { MachineFacts, MachineSample, ProcessFacts, Recording } from '../../model/recording.js';
 import { type GpuState, summarizeTelemetry } from '../../telemetry/gpu-state.js';
 import { jobActivity } from '../../telemetry/processes/job-activity.js';
 import type { Content } from '../common/content.js';
 import { FaultCounter } from '../common/fault-counter.js';
-import { asObject, type JsonObject, parseObject } from '../common/json-object.js';
+import { asObject, parseObject } from '../common/json-object.js';
 import { LineSplitter, type PieceEnd, type PieceSink } from '../common/line-splitter.js';
 import type { ReaderDescriptor, ReadModel, StreamReader } from '../common/reader.js';
 import { TelemetryStreamReader } from '../common/telemetry/telemetry-stream-reader.js';
 import { headText } from '../common/text.js';
+import { machineOf, processOf, sampleOf } from './recording-line.js';
 
 /** What `whyslow run` writes to OUT/telemetry/proc-<host>.jsonl, and `whyslow triage --out`. */
 export const procSamplesReader: ReaderDescriptor<RecordingRead> = {
@@ -41,81 +34,6 @@ function gpusIn(text: string): readonly GpuState[] {
   reader.push(Buffer.from(text, 'latin1'));
   return summarizeTelemetry(reader.finish().telemetry);
 }
-
-/** Lines of a recording as data. Whatever is missing or of the wrong type is null, empty or zero. */
-
-const number = (value: unknown): number | null =>
-  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
-const numbers = (value: unknown): number[] =>
-  Array.isArray(value) ? value.flatMap((v) => number(v) ?? []) : [];
-const objects = (value: unknown): JsonObject[] =>
-  Array.isArray(value) ? value.map(asObject).filter((v) => v !== null) : [];
-
-const machineOf = (raw: JsonObject): MachineFacts => ({
-  host: text(raw.host),
-  startedNs: number(raw.started_ns),
-  cores: number(raw.cores) || 1,
-  quota: number(raw.quota),
-  pid: number(raw.pid),
-  gpus: Array.isArray(raw.gpus) ? numbers(raw.gpus) : null,
-  noGpu: textOrNull(raw.no_gpu),
-  others: numbers(raw.others),
-  hidden: number(raw.hidden) ?? 0,
-});
-
-const processOf = (raw: JsonObject): ProcessFacts => ({
-  pid: number(raw.pid) ?? 0,
-  parent: number(raw.parent) ?? 0,
-  command: text(raw.command),
-  torch: raw.torch === true,
-  torchVersion: textOrNull(raw.torch_version),
-  gpu: typeof raw.gpu === 'boolean' ? raw.gpu : null,
-  environment: Object.fromEntries(
-    Object.entries(asObject(raw.environment) ?? {}).map(([name, value]) => [name, text(value)]),
-  ),
-});
-
-const sampleOf = (raw: JsonObject): MachineSample => ({
-  seconds: number(raw.seconds) ?? 0,
-  processes: objects(raw.processes).map(processSampleOf),
-  counters: countersOf(asObject(raw.counters) ?? {}),
-});
-
-const processSampleOf = (raw: JsonObject): ProcessSample => ({
-  pid: number(raw.pid) ?? 0,
-  readChars: number(raw.read_chars),
-  readBytes: number(raw.read_bytes),
-  majorFaults: number(raw.major_faults) ?? 0,
-  swappedBytes: number(raw.swapped_bytes),
-  voluntarySwitches: number(raw.voluntary_switches),
-  involuntarySwitches: number(raw.involuntary_switches),
-  waitsIn: textOrNull(raw.waits_in),
-  threads: objects(raw.threads).map(threadOf),
-});
-
-const threadOf = (raw: JsonObject): ThreadSample => ({
-  id: number(raw.id) ?? 0,
-  name: text(raw.name),
-  state: text(raw.state),
-  cpu: number(raw.cpu) ?? 0,
-  delayed: number(raw.delayed),
-});
-
-const countersOf = (raw: JsonObject): MachineCounters => ({
-  runnable: number(raw.runnable),
-  cpuPressure: number(raw.cpu_pressure),
-  ioPressure: number(raw.io_pressure),
-  memoryPressure: number(raw.memory_pressure),
-  throttled: number(raw.throttled),
-  periods: number(raw.periods),
-  throttledPeriods: number(raw.throttled_periods),
-  memoryAvailable: number(raw.memory_available),
-  memoryTotal: number(raw.memory_total),
-  swappedIn: number(raw.swapped_in),
-  received: number(raw.received),
-});
 
 interface RecordingRead extends ReadModel {
   /** Null: it has no header. */

@@ -1,4 +1,15 @@
 import {
+  boundMemory,
+  collectLess,
+  compareWindows,
+  findCopyChange,
+  findHostChange,
+  findInputChange,
+  findNetworkChange,
+  moveNeighbors,
+  stopOwnThread,
+} from './changes.js';
+import {
   bucketedGradients,
   ddpBucketSize,
   ddpBucketView,
@@ -166,6 +177,15 @@ export const REMEDIES = [
   unthrottle,
   watchRun,
   wholeGraph,
+  boundMemory,
+  collectLess,
+  compareWindows,
+  findCopyChange,
+  findHostChange,
+  findInputChange,
+  findNetworkChange,
+  moveNeighbors,
+  stopOwnThread,
 ] as const;
 
 export type AnyRemedy = (typeof REMEDIES)[number];

@@ -1,8 +1,9 @@
 import { largest, median, smallest } from '../../base/statistics.js';
 import { formatCount, formatTime, formatWhole, ms } from '../../base/units.js';
-import type { Incident } from '../../watch/incidents/incident.js';
-import type { WatchedRun } from '../../watch/watched-run.js';
-import { hanging, oneLine, type Page, pageFor, paragraph } from './page.js';
+
+import type { Incident, WatchedRun } from '../../watch/watched-run.js';
+import { renderIncident } from './incidents.js';
+import { oneLine, type Page, pageFor, paragraph } from './page.js';
 import { displayWidth, padToWidth, shorten } from './text.js';
 
 interface WatchPage {
@@ -134,24 +135,3 @@ function incidentLines(incidents: readonly Incident[], page: Page): string[] {
     ...(more > 0 ? [page.c.dim(`… and ${more} earlier (incidents.jsonl lists them)`)] : []),
   ];
 }
-
-/** An incident with what shows its cause. */
-export function renderIncident(incident: Incident, page: Page): string[] {
-  const { state, alarm, sentence, evidence, fix, until_step } = incident;
-  const paint = !alarm ? page.c.dim : state === 'open' ? page.c.red : page.c.yellow;
-  const end =
-    state === 'open'
-      ? ''
-      : ` It ${state === 'ended' ? 'ended' : 'was open when the job restarted'} at step ${formatWhole(until_step!)}.`;
-  return [
-    ...hanging(alarm ? '! ' : '· ', `${sentence}${end}`, page, paint),
-    ...evidence.flatMap((text) => paragraph(text, page, '    ', page.c.dim)),
-    ...(fix !== null && state === 'open' ? hanging('  → ', fix, page) : []),
-  ];
-}
-
-/** For a pipe or a log: one line for each incident. */
-export const incidentLine = ({ sentence, state, until_step, fix }: Incident): string =>
-  state === 'open'
-    ? `${sentence}${fix === null ? '' : ` ${fix}`}`
-    : `${state === 'ended' ? 'ended' : 'the job restarted'} at step ${formatWhole(until_step!)}: ${sentence}`;

@@ -13,15 +13,26 @@ export interface Finding {
   readonly risk: Risk;
   /** Null if the gain is unknown. */
   readonly speedup: Speedup | null;
-  /** Milliseconds per step that `speedup.likely` saves; null with it. */
+  /** Milliseconds per step that `speedup.likely` saves after the findings listed before it; null with it. */
   readonly saving_ms: Ms | null;
   /** How sure it is that the fault is there, 0 to 1. */
   readonly confidence: number;
   readonly ranks: readonly number[];
   readonly evidence: readonly Evidence[];
   readonly fix: Fix;
+  /** A larger fix that extends this one: a second level of the same recommendation. Null: there is none, or its gain is unknown. */
+  readonly further: FurtherFix | null;
   /** The bottleneck whose time it wins back; those of the verdict come first. Null: none (advice on measuring). */
   readonly addresses: Bottleneck | null;
+}
+
+/** Gains are those of both levels together. */
+export interface FurtherFix {
+  readonly id: string;
+  readonly title: string;
+  readonly fix: Fix;
+  readonly speedup: Speedup;
+  readonly saving_ms: Ms;
 }
 
 /** Step time before, divided by step time after. */

@@ -13,8 +13,9 @@ import {
 } from '../../facts/accelerator.js';
 import { Category, isGpuWork } from '../../model/category.js';
 import { COMPILES, OPTIMIZER_STEP, WAITS_FOR_DATA } from '../../model/host-names.js';
+import { sortByTime } from '../../model/time-order.js';
 import { kindMask, type Trace } from '../../model/trace.js';
-import type { KindInfo } from '../../model/trace-data.js';
+import type { KindInfo, TraceData } from '../../model/trace-data.js';
 import { acceleratorOf } from '../accelerator.js';
 import { completeSteps } from '../timeline/complete-steps.js';
 import { wholeSteps } from '../timeline/step-times.js';
@@ -34,6 +35,7 @@ const TRACE_CHECKS: readonly ((trace: Trace) => readonly CheckResult[])[] = [
   compileInWindow,
   stacksOn,
   slowSwitches,
+  slimmed,
   overlappingSpans,
   oddDurations,
 ];
@@ -207,41 +209,41 @@ function slowSwitches(trace: Trace): readonly CheckResult[] {
   return found('note', 'slow-switches', 1, `recorded with ${on.join(', ')}`, 'each slows the host a little');
 }
 
+function slimmed({ data }: Trace): readonly CheckResult[] {
+  const { dropped = [], unprofiled = null } = data.header.slimmed ?? {};
+  const step =
+    unprofiled === null ? '' : '; the step without the profiler is the estimate from the whole trace';
+  const message = `events were left out by whyslow slim: ${dropped.slice(0, 5).join(', ')}`;
+  return found('note', 'slimmed', dropped.length, message, `rules that need them are silent${step}`);
+}
+
 /** Clocks are read one after the other: a span may end this much after the one around it. */
 const NESTING_TOLERANCE_NS = 1000;
 
-/**
- * Looks at each kind of event on a track by itself, in file order, which is the order of time there. Without sorting or a
- * tree it is cheap for any size. Where time runs backwards, a new window begins.
- */
+/** Looks at each kind of event on a track by itself, in order of time, which is that of the file unless somebody sorted it. */
 function overlappingSpans(trace: Trace): readonly CheckResult[] {
   const { data } = trace;
   const { ts, dur, kind, track } = data;
   const nests = kindMask(data, (c, phase) => phase === 'X' && NESTING.includes(c));
   const lanes = data.tracks.length * data.kinds.length;
   if (lanes > MAX_LANES) return [];
-  const starts = new Float64Array(lanes).fill(Number.NEGATIVE_INFINITY);
+  const laneOf = (row: number) => track[row]! * data.kinds.length + kind[row]!;
   const ends = new Array<number[] | undefined>(lanes);
   let overlaps = 0;
   let first = -1;
-  inBlocks(Math.min(data.rows, LOOKED_AT), (from, to) => {
-    for (let row = from; row < to; row++) {
-      if (nests[kind[row]!] === 0) continue;
-      const lane = track[row]! * data.kinds.length + kind[row]!;
-      const start = ts[row]!;
-      ends[lane] ??= [];
-      const open = ends[lane];
-      if (start < starts[lane]!) open.length = 0;
-      starts[lane] = start;
-      while (open.length > 0 && open.at(-1)! <= start) open.pop();
-      const end = start + dur[row]!;
-      if (open.length > 0 && end > open.at(-1)! + NESTING_TOLERANCE_NS) {
-        if (first < 0) first = row;
-        overlaps++;
-      }
-      open.push(end);
+  for (const row of inOrderOfTime(data, nests, laneOf, lanes)) {
+    const lane = laneOf(row);
+    const start = ts[row]!;
+    ends[lane] ??= [];
+    const open = ends[lane];
+    while (open.length > 0 && open.at(-1)! <= start) open.pop();
+    const end = start + dur[row]!;
+    if (open.length > 0 && end > open.at(-1)! + NESTING_TOLERANCE_NS) {
+      if (first < 0) first = row;
+      overlaps++;
     }
-  });
+    open.push(end);
+  }
   const looked = Math.min(data.rows, LOOKED_AT);
   const severity = overlaps > looked * 0.01 ? 'warning' : 'note';
   const part = looked < data.rows ? ` (of the first ${looked} rows)` : '';
@@ -249,6 +251,28 @@ function overlappingSpans(trace: Trace): readonly CheckResult[] {
   const consequence = 'the inner one counts as nested; other viewers drop such spans';
   return found(severity, 'overlapping-spans', overlaps, message, consequence, { unit: 'row', at: first });
 }
+
+/** The first rows that nest. They are sorted only if time runs backwards on a lane. */
+function inOrderOfTime(
+  { rows, ts, dur, kind }: TraceData,
+  nests: Uint8Array,
+  laneOf: (row: number) => number,
+  lanes: number,
+): Uint32Array {
+  const found: number[] = [];
+  const last = new Float64Array(lanes).fill(Number.NEGATIVE_INFINITY);
+  let isSorted = true;
+  for (let row = 0; row < Math.min(rows, LOOKED_AT); row++) {
+    if (nests[kind[row]!] === 0 || Number.isNaN(ts[row]!)) continue;
+    const lane = laneOf(row);
+    isSorted &&= ts[row]! >= last[lane]!;
+    last[lane] = ts[row]!;
+    found.push(row);
+  }
+  const order = Uint32Array.from(found);
+  return isSorted ? order : sortByTime(order, ts, dur);
+}
+
 /** The first rows tell whether a trace has such spans. Counting all of millions would take too long. */
 const LOOKED_AT = 100_000;
 /** No real trace comes near it. A damaged one must not make us allocate for 65,000 tracks of 255 kinds. */

@@ -1,5 +1,5 @@
 import { groupBy } from '../../base/group-by.js';
-import { CoverageCursor, gapsOf, type Spans, SpanUnion } from '../../base/intervals.js';
+import { gapsOf, type Spans, SpanUnion } from '../../base/intervals.js';
 import { indexInSorted } from '../../base/search.js';
 import { CollectivesBuilder, type Entry } from '../../facts/collectives-builder.js';
 import type { RankCollectives } from '../../facts/rank-collectives.js';
@@ -11,6 +11,7 @@ import type { GpuWork } from '../timeline/gpu-work.js';
 import type { StepTimes } from '../timeline/step-times.js';
 import { workSorts } from '../timeline/work-sorts.js';
 import { CollectiveArguments } from './arguments.js';
+import { exposure } from './exposure.js';
 import { GroupTable } from './groups.js';
 import { findHostOps, type HostOps } from './host-ops.js';
 
@@ -75,28 +76,18 @@ function computeSpans({ trace, work, sorts }: Pass): Spans {
   return union.finish();
 }
 
-/**
- * The exposed time of collectives, asked for in order of start. Where several run at once it counts for the first, so that
- * the sum is time that passed.
- */
-function exposure(computing: Spans): (start: number, end: number) => number {
-  const cursor = new CoverageCursor(computing);
-  let reached = Number.NEGATIVE_INFINITY;
-  return (start, end) => {
-    const from = Math.max(start, reached);
-    reached = Math.max(reached, end);
-    return end > from ? end - from - cursor.covered(from, end) : 0;
-  };
-}
-
 function addKernels(pass: Pass, computing: Spans): void {
   const { trace, work, times, sorts, args, builder } = pass;
   const { name, gpu } = trace.data;
   const known = new Map<number, number>();
-  const exposedOf = exposure(computing);
-  for (let i = 0; i < work.length; i++) {
+  const ofComms: number[] = [];
+  for (let i = 0; i < work.length; i++) if (sorts[name[work.row[i]!]!] === WorkSort.comms) ofComms.push(i);
+  const exposedOf = exposure(
+    computing,
+    ofComms.map((i) => [work.start[i]!, work.end[i]!]),
+  );
+  for (const i of ofComms) {
     const row = work.row[i]!;
-    if (sorts[name[row]!] !== WorkSort.comms) continue;
     const [start, end] = [work.start[i]!, work.end[i]!];
     const exposed = exposedOf(start, end);
     const { record, annotation } = hostCallsOf(pass, row, work.launchRow[i]!);
@@ -169,10 +160,11 @@ function addHostSpans(pass: Pass, computing: Spans, blocking: Spans | null): voi
   const { ts, dur } = trace.data;
   const recordOf = recordsOfSpans(pass);
   // Without GPU work the training threads compute, and what blocked them is known.
-  const exposedOf =
+  const covered =
     work.length === 0 && blocking
-      ? exposure(gapsOf(blocking, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY))
-      : exposure(computing);
+      ? gapsOf(blocking, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY)
+      : computing;
+  const found: Omit<Entry, 'exposed'>[] = [];
   let step = 0;
   const lastStart: number[] = [];
   host.spans.forEach((row, i) => {
@@ -184,9 +176,13 @@ function addHostSpans(pass: Pass, computing: Spans, blocking: Spans | null): voi
     // In the order of the calls: threads that the device wakes at the same time overtake each other.
     const start = Math.min(end, Math.max(host.readyAt(row), lastStart[what.group] ?? called));
     lastStart[what.group] = start;
-    const exposed = exposedOf(start, end);
-    builder.add({ ...what, start, end, exposed, onDevice: false, step: inStep ? step : -1 });
+    found.push({ ...what, start, end, onDevice: false, step: inStep ? step : -1 });
   });
+  const exposedOf = exposure(
+    covered,
+    found.map(({ start, end }) => [start, end]),
+  );
+  for (const entry of found) builder.add({ ...entry, exposed: exposedOf(entry.start, entry.end) });
 }
 
 /**

@@ -1,7 +1,9 @@
-import { appendFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openPlainFile } from '../../launch/small-file.js';
-import { INCIDENT_CAUSES, INCIDENT_KINDS, type Incident } from './incident.js';
+import type { Incident } from '../../model/incident.js';
+import { latestOf } from '../../readers/incidents/incident-line.js';
 
 const NAME = 'incidents.jsonl';
 /** A run has a few dozen. Of a larger file the end counts. */
@@ -12,6 +14,8 @@ export class IncidentsFile {
   readonly path: string;
   /** Lines that are in the file already: whoever watches a job again finds the same incidents. */
   readonly #written = new Set<string>();
+  /** The last versions that were there before. */
+  readonly #earlier = new Map<string, Incident>();
   #queue: Promise<void> = Promise.resolve();
   #problem: string | null = null;
 
@@ -27,16 +31,18 @@ export class IncidentsFile {
   async load(): Promise<readonly Incident[]> {
     const lines = await linesOf(this.path);
     for (const line of lines) this.#written.add(line);
-    return latestOf(lines);
+    const latest = latestOf(lines);
+    for (const incident of latest) this.#earlier.set(keyOf(incident), incident);
+    return latest;
   }
 
   /** Never fails: a full disk or a folder that is gone must not end the watching. What was not written is tried again. */
   write(incidents: readonly Incident[]): Promise<void> {
     this.#queue = this.#queue.then(async () => {
-      const fresh = incidents.map((i) => JSON.stringify(i)).filter((line) => !this.#written.has(line));
+      const fresh = incidents.filter((i) => !this.has(i)).map((i) => JSON.stringify(i));
       if (fresh.length === 0) return;
       try {
-        await appendFile(this.path, fresh.map((line) => `${line}\n`).join(''));
+        await append(this.path, fresh.map((line) => `${line}\n`).join(''));
         for (const line of fresh) this.#written.add(line);
         this.#problem = null;
       } catch (error) {
@@ -46,9 +52,30 @@ export class IncidentsFile {
     return this.#queue;
   }
 
-  /** Whether this very line is in the file. */
+  /** Whether it is in the file, or was found before: by then, telemetry may have shown more, or less, of the cause. */
   has(incident: Incident): boolean {
-    return this.#written.has(JSON.stringify(incident));
+    if (this.#written.has(JSON.stringify(incident))) return true;
+    const earlier = this.#earlier.get(keyOf(incident));
+    if (!earlier) return false;
+    const isSame = earlier.state === incident.state && earlier.kind === incident.kind;
+    const isOlder = earlier.state !== 'open' && incident.state === 'open';
+    return isOlder || (isSame && incident.after_ms <= SAME * earlier.after_ms);
+  }
+}
+
+/** It has grown since if it takes longer than this many times. */
+const SAME = 1.02;
+const keyOf = ({ run, id }: Incident) => `${run} ${id}`;
+
+const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0);
+
+/** Never through a link: others may write to OUT. */
+async function append(path: string, text: string): Promise<void> {
+  const file = await open(path, FLAGS, 0o644);
+  try {
+    await file.writeFile(text);
+  } finally {
+    await file.close();
   }
 }
 
@@ -73,47 +100,4 @@ async function linesOf(path: string): Promise<readonly string[]> {
   } finally {
     await file.close().catch(() => {});
   }
-}
-
-function latestOf(lines: readonly string[]): readonly Incident[] {
-  const byId = new Map<string, Incident>();
-  for (const line of lines) {
-    const incident = incidentIn(line);
-    if (incident) byId.set(incident.id, incident);
-  }
-  return [...byId.values()];
-}
-
-const STATES = ['open', 'ended', 'restarted'];
-/** Anybody may have written the file. */
-const MOST_TEXT = 2000;
-
-/** Null: the line is not an incident as whyslow writes it. */
-export function incidentIn(line: string): Incident | null {
-  let value: Partial<Incident> | null;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    return null;
-  }
-  if (typeof value !== 'object' || value === null || value.schema !== 'whyslow/incident/1') return null;
-  const isText = (v: unknown) => typeof v === 'string' && v.length <= MOST_TEXT;
-  const isTextOrNull = (v: unknown) => v === null || isText(v);
-  const isNumber = (v: unknown) => typeof v === 'number' && Number.isFinite(v);
-  const isNumberOrNull = (v: unknown) => v === null || isNumber(v);
-  const isGood =
-    isText(value.id) &&
-    isText(value.sentence) &&
-    INCIDENT_KINDS.includes(value.kind!) &&
-    INCIDENT_CAUSES.includes(value.cause!) &&
-    STATES.includes(value.state!) &&
-    typeof value.alarm === 'boolean' &&
-    [value.step, value.detected_step, value.before_ms, value.after_ms, value.change].every(isNumber) &&
-    [value.until_step, value.rank_hours_per_hour].every(isNumberOrNull) &&
-    [value.run, value.time, value.detected_time, value.until_time, value.fix].every(isTextOrNull) &&
-    Array.isArray(value.ranks) &&
-    value.ranks.every((r) => Number.isSafeInteger(r)) &&
-    Array.isArray(value.evidence) &&
-    value.evidence.every(isText);
-  return isGood ? (value as Incident) : null;
 }

@@ -1,6 +1,7 @@
 import { mean } from '../../base/statistics.js';
 import { formatTime, ms } from '../../base/units.js';
-import type { IncidentCause } from '../incidents/incident.js';
+import type { IncidentCause } from '../../model/incident.js';
+import type { Machines } from '../machine/machines.js';
 import { isMoreWork, type PartChange, partChanges } from './phase-change.js';
 import type { RankWatch } from './rank-watch.js';
 
@@ -42,6 +43,17 @@ export function explainChange(watches: readonly RankWatch[], step: number, grown
     isMoreWork: !alone && isMoreWork(parts),
     grew: mean(of.map((c) => c.own)),
   };
+}
+
+/** The same with what the telemetry of the machines shows from the same moment on. */
+export function withMachines(
+  why: Explanation,
+  machines: Machines | null,
+  change: { readonly onset: number; readonly detected: number; readonly times: number },
+): Explanation {
+  if (why.isMoreWork || !(change.detected > change.onset)) return why;
+  const found = machines?.explain(why.ranks, { ...change, cause: why.cause });
+  return found ? { ...why, cause: found.cause, evidence: [found.evidence, ...why.evidence] } : why;
 }
 
 const NOTHING_KNOWN: Explanation = { cause: 'unknown', ranks: [], evidence: [], isMoreWork: false, grew: 0 };

@@ -1,8 +1,17 @@
-import { formatTime, formatWhole, ms } from '../../base/units.js';
+import {
+  bytes,
+  formatBytes,
+  formatDuration,
+  formatTime,
+  formatWhole,
+  ms,
+  seconds,
+} from '../../base/units.js';
+import type { Incident, IncidentKind } from '../../model/incident.js';
 import type { LevelChange } from '../detect/level-watch.js';
-import type { Incident, IncidentKind } from '../incidents/incident.js';
+import type { Growth } from '../machine/memory-growth.js';
 import type { Explanation } from './explain-change.js';
-import { FIX, sentenceOf } from './incident-words.js';
+import { fixOf, sentenceOf } from './incident-words.js';
 import type { Paused } from './pause-watch.js';
 
 interface Moment {
@@ -32,6 +41,24 @@ const LASTS = { least: 10_000, most: 60_000, share: 1 / 30 };
 /** Rises after which a slow-down is one that grows. */
 const GROWING = 3;
 
+/** Slow-downs that a later one came on top of. */
+const BELOW = 'job below ';
+/** A level that is so close to that of before is back. */
+const CLOSE = 1.03;
+/** A rise by this part of what there was already may have a reason of its own. */
+const OWN_WEIGHT = 0.5;
+
+/** Whether a slow-down on top of another has another reason. */
+function isAnother(
+  { cause, before_ms, after_ms }: Incident,
+  before: number,
+  after: number,
+  why: Explanation,
+) {
+  const other = why.isMoreWork ? 'more-work' : why.cause;
+  return other !== cause && other !== 'unknown' && after - before >= OWN_WEIGHT * (after_ms - before_ms);
+}
+
 interface Open {
   incident: Incident;
   isPublished: boolean;
@@ -46,6 +73,8 @@ export class IncidentBook {
   readonly #open = new Map<string, Open>();
   readonly #publish: (incident: Incident) => void;
   #firstTime = Number.NaN;
+  /** Of a GPU for an hour. Null: not known. */
+  price: number | null = null;
 
   constructor(publish: (incident: Incident) => void) {
     this.#publish = publish;
@@ -57,18 +86,25 @@ export class IncidentBook {
 
   changed({ change, before, after, onset, why, detected, world }: Changed): void {
     const open = this.#open.get('job');
-    if (open && open.incident.kind !== 'faster' && change.direction === 'up') {
-      open.rises++;
-      const kind = open.rises >= GROWING && open.incident.alarm ? 'growing' : open.incident.kind;
-      this.#update('job', { kind, after_ms: after, change: after / open.incident.before_ms - 1 }, world);
-      return;
-    }
-    // A partial return: still slower than before, but less so.
-    if (open && open.incident.kind !== 'faster' && after > open.incident.before_ms) {
+    const isSlower = open !== undefined && open.incident.kind !== 'faster';
+    if (isSlower && change.direction === 'up') {
+      // A second reason, of its own weight, is an incident of its own on top of the first.
+      if (!isAnother(open.incident, before, after, why)) {
+        open.rises++;
+        const kind = open.rises >= GROWING && open.incident.alarm ? 'growing' : open.incident.kind;
+        this.#update('job', { kind, after_ms: after, change: after / open.incident.before_ms - 1 }, world);
+        return;
+      }
+      this.#open.delete('job');
+      this.#open.set(`${BELOW}${open.incident.id}`, open);
+    } else if (isSlower && after > CLOSE * open.incident.before_ms) {
+      // A partial return: still slower than before, but less so.
       this.#update('job', { after_ms: after, change: after / open.incident.before_ms - 1 }, world);
       return;
-    }
-    if (open) this.#end('job', 'ended', detected);
+    } else if (isSlower) {
+      this.#endTop(detected);
+      if (this.#open.has('job') || after > open.incident.before_ms / CLOSE) return;
+    } else if (open) this.#end('job', 'ended', detected);
     const isUp = change.direction === 'up';
     const kind: IncidentKind = !isUp ? 'faster' : why.isMoreWork ? 'more-work' : 'slower';
     const late = why.ranks.length === 1 ? this.#open.get(`rank:${why.ranks[0]}`) : undefined;
@@ -88,8 +124,18 @@ export class IncidentBook {
   }
 
   /** The pace is what it was before. */
-  returned(now: Moment, _onset: number): void {
+  returned(now: Moment): void {
+    for (const key of [...this.#open.keys()])
+      if (key === 'job' || key.startsWith(BELOW)) this.#end(key, 'ended', now);
+  }
+
+  /** The last slow-down is over, and the one that it came on top of goes on. */
+  #endTop(now: Moment): void {
     this.#end('job', 'ended', now);
+    const below = [...this.#open.keys()].findLast((key) => key.startsWith(BELOW));
+    if (below === undefined) return;
+    this.#open.set('job', this.#open.get(below)!);
+    this.#open.delete(below);
   }
 
   behind({ rank, share, usual, onset, why, detected, world }: Behind): void {
@@ -129,6 +175,40 @@ export class IncidentBook {
       evidence: [evidence],
       world: 1,
     });
+  }
+
+  /** Once in a run: memory that still grows is no news. */
+  leaks(growth: Growth & { readonly host: string }, onset: Moment, detected: Moment, usual: number): void {
+    if (this.#open.has('leak')) return;
+    const { resident, bytes: grown, perHour, hoursLeft, host } = growth;
+    const [size, rate] = [formatBytes(bytes(resident)), formatBytes(bytes(perHour))];
+    const left = formatDuration(seconds(3600 * hoursLeft));
+    this.#add('leak', null, {
+      kind: 'leak',
+      onset,
+      detected,
+      before: usual,
+      after: usual,
+      change: grown / Math.max(1, resident - grown),
+      ranks: [],
+      cause: 'memory',
+      evidence: [
+        `the job’s processes${host === '' ? '' : ` on ${host}`} hold ${size} and grow by ${rate} per hour; at this rate memory is full in ${left}`,
+      ],
+      world: 0,
+    });
+  }
+
+  /** What a profiler window shows about it, once it was recorded. */
+  amend(id: string, evidence: readonly string[], traces: readonly string[]): void {
+    const add = (i: Incident): Incident => ({
+      ...i,
+      evidence: [...i.evidence, ...evidence],
+      traces: [...i.traces, ...traces],
+    });
+    for (const open of this.#open.values()) if (open.incident.id === id) open.incident = add(open.incident);
+    const known = this.#all.find((i) => i.id === id);
+    if (known) this.#replace(add(known));
   }
 
   restarted(now: Moment): void {
@@ -171,7 +251,8 @@ export class IncidentBook {
     const { kind, onset, detected, before, after, change, ranks, cause, evidence, world } = of;
     const alarm = kind !== 'faster' && kind !== 'more-work';
     const id =
-      instead?.incident.id ?? `${kind}-${onset.step}${ranks.length === 1 ? `-rank-${ranks[0]}` : ''}`;
+      instead?.incident.id ??
+      this.#newId(`${kind}-${onset.step}${ranks.length === 1 ? `-rank-${ranks[0]}` : ''}`);
     const worded = {
       kind,
       step: onset.step,
@@ -195,11 +276,24 @@ export class IncidentBook {
       until_time: null,
       ...worded,
       sentence: sentenceOf(worded),
-      fix: alarm ? FIX[cause] : null,
-      rank_hours_per_hour: alarm ? rounded((world * (after - before)) / after) : null,
+      fix: alarm ? fixOf(cause) : null,
+      rank_hours_per_hour: alarm && after > before ? rounded((world * (after - before)) / after) : null,
+      cost_per_day: null,
+      traces: [],
     };
-    this.#open.set(key, { incident, isPublished: instead?.isPublished ?? false, rises: 1 });
-    if (instead?.isPublished) this.#replace(incident);
+    const priced = this.#priced(incident);
+    this.#open.set(key, { incident: priced, isPublished: instead?.isPublished ?? false, rises: 1 });
+    if (instead?.isPublished) this.#replace(priced);
+  }
+
+  /** A job that began again has the same steps once more. */
+  #newId(base: string): string {
+    const taken = new Set(
+      [...this.#all, ...[...this.#open.values()].map((o) => o.incident)].map((i) => i.id),
+    );
+    let id = base;
+    for (let n = 2; taken.has(id); n++) id = `${base}-${n}`;
+    return id;
   }
 
   #update(key: string, fields: Partial<Pick<Incident, 'kind' | 'after_ms' | 'change'>>, world: number): void {
@@ -211,12 +305,18 @@ export class IncidentBook {
     } = fields;
     const { before_ms, alarm } = open.incident;
     const changed = { ...open.incident, kind, after_ms: rounded(after_ms), change: rounded(change) };
-    open.incident = {
+    open.incident = this.#priced({
       ...changed,
       sentence: sentenceOf(changed),
       rank_hours_per_hour: alarm ? rounded((world * (after_ms - before_ms)) / after_ms) : null,
-    };
+    });
     if (open.isPublished) this.#replace(open.incident);
+  }
+
+  #priced(incident: Incident): Incident {
+    const { rank_hours_per_hour: lost } = incident;
+    if (this.price === null || lost === null) return incident;
+    return { ...incident, cost_per_day: rounded(24 * lost * this.price) };
   }
 
   #end(key: string, state: 'ended' | 'restarted', now: Moment): void {

@@ -1,6 +1,8 @@
 import { namedRanks } from '../../base/rank-ranges.js';
 import { formatTime, formatWhole, formatWholePercent, ms, share } from '../../base/units.js';
-import type { Incident, IncidentCause } from '../incidents/incident.js';
+import type { Incident, IncidentCause } from '../../model/incident.js';
+import type { RemedyId } from '../../remedies/fixes/list.js';
+import { advise, use } from '../../remedies/remedies.js';
 
 type Worded = Pick<
   Incident,
@@ -24,6 +26,8 @@ export function sentenceOf(incident: Worded): string {
       return `${since} the model computes more per step: it takes ${longer} (${how}), the optimizer does not.`;
     case 'growing':
       return `${since} steps keep getting longer, by ${by} so far (${how})${because(why, where)}.`;
+    case 'leak':
+      return `${since} memory grows steadily, by ${by} so far: it will be full, and the job will end.`;
     case 'pauses':
       return `${since} pauses take ${formatWholePercent(share(change / (1 + change)))} of the time${because(why, where)}.`;
     case 'behind':
@@ -55,30 +59,35 @@ const REASON: Readonly<Record<IncidentCause, string>> = {
   logging: 'logging',
   compile: 'compilation',
   'gpu-clock': 'the clock of the GPU fell',
-  neighbor: 'other processes take the cores',
+  neighbor: 'other programs take the cores',
+  threads: 'a thread of the job itself takes a core',
   'more-work': 'more work per step',
   'late-rank': 'waiting for a late rank',
   unknown: '',
 };
 
-/** What to do, by cause. */
-export const FIX: Readonly<Record<IncidentCause, string | null>> = {
-  loader: 'Look at what the input comes from since then: a slower store, other files, other transforms.',
-  copies: 'Look at what is copied: larger batches, memory that is no longer pinned.',
-  network: 'Compare the links and hosts of the ranks; look for other traffic since then.',
-  host: 'Look at what the loop does outside of the model since then: lists that grow, logging, callbacks.',
-  compute: 'Compare a profiler window from before with one from now: whyslow capture, whyslow compare.',
-  'garbage-collection': 'Objects pile up: keep no history in lists, and collect less often.',
-  memory: 'Find what grows: keep loss.item() and not loss, bound caches and queues.',
-  checkpoint:
-    'Save less often, asynchronously (torch.distributed.checkpoint.async_save), or to a faster store.',
-  evaluation: 'Evaluate less often, or on fewer batches.',
-  logging: 'Log less often.',
-  compile: 'Find what changes shape: TORCH_LOGS=recompiles.',
-  'gpu-clock': 'Look at the cooling and the power limit of that GPU: nvidia-smi -q -d PERFORMANCE.',
-  neighbor: 'Find them with top, and move them or the job.',
+/** What to do, by cause. Null: nothing is wrong, or another incident has it. */
+const REMEDY: Readonly<Record<IncidentCause, RemedyId | null>> = {
+  loader: 'find-input-change',
+  copies: 'find-copy-change',
+  network: 'find-network-change',
+  host: 'find-host-change',
+  compute: 'compare-windows',
+  'garbage-collection': 'collect-less',
+  memory: 'bound-memory',
+  checkpoint: 'fewer-checkpoints',
+  evaluation: 'fewer-evaluations',
+  logging: 'fewer-logs',
+  compile: 'few-shapes',
+  'gpu-clock': 'unthrottle',
+  neighbor: 'move-neighbors',
+  threads: 'stop-own-thread',
   'more-work': null,
   'late-rank': null,
-  unknown:
-    'Record a profiler window now and compare it with one from before: whyslow capture, whyslow compare.',
+  unknown: 'compare-windows',
 };
+
+export function fixOf(cause: IncidentCause): string | null {
+  const id = REMEDY[cause];
+  return id === null ? null : advise(use(id)).fix.text;
+}

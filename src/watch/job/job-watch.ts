@@ -1,11 +1,12 @@
 import { largest, median, mediansOfOthers } from '../../base/statistics.js';
+import type { Incident } from '../../model/incident.js';
 import { type LevelChange, LevelWatch } from '../detect/level-watch.js';
-import type { Incident } from '../incidents/incident.js';
+import type { Machines } from '../machine/machines.js';
 import { PaceLine } from '../steps/pace-line.js';
 import type { Start, StepSink } from '../steps/rank-steps.js';
 import type { StepSummary } from '../steps/step-summary.js';
 import { AlignedSteps } from './aligned-steps.js';
-import { explainChange } from './explain-change.js';
+import { explainChange, withMachines } from './explain-change.js';
 import { IncidentBook } from './incident-book.js';
 import { PauseWatch } from './pause-watch.js';
 import { type Gap, ownTime, RankWatch, waitsOf } from './rank-watch.js';
@@ -40,10 +41,13 @@ export class JobWatch implements StepSink {
   #latest = { step: Number.NaN, time: Number.NaN };
   /** How often the job has begun. */
   #starts = 0;
+  /** When its first step was, ms since 1970. */
+  #begun = Number.NaN;
 
   constructor(
     onIncident: (incident: Incident) => void = () => {},
     readonly falseAlarm = FALSE_ALARM,
+    readonly machines: Machines | null = null,
   ) {
     this.#pace = new LevelWatch({ falseAlarm: falseAlarm * PARTS.job, least: LEAST_CHANGE });
     this.#pauses = new PauseWatch(falseAlarm * PARTS.pauses);
@@ -56,6 +60,13 @@ export class JobWatch implements StepSink {
   /** The latest version of each. */
   get incidents(): readonly Incident[] {
     return this.#book.incidents;
+  }
+  /** Of a GPU for an hour. */
+  set price(price: number | null) {
+    this.#book.price = price;
+  }
+  get run(): string | null {
+    return this.#book.run;
   }
   get latest(): { readonly step: number; readonly time: number } {
     return this.#latest;
@@ -93,6 +104,18 @@ export class JobWatch implements StepSink {
     this.#aligned.add(rank, step, this.#ranks.size, this.#judge);
   }
 
+  /** Memory that grows is seen before it slows the job down: asked now and then. */
+  lookAtMemory(): void {
+    const growth = Number.isNaN(this.#begun) ? null : this.machines?.growth(this.#begun);
+    if (growth && !this.isLearning)
+      this.#book.leaks(growth, this.#steps.at(growth.since), this.#latest, this.usual);
+  }
+
+  /** Evidence from elsewhere about an incident. */
+  amend(id: string, evidence: readonly string[], traces: readonly string[]): void {
+    this.#book.amend(id, evidence, traces);
+  }
+
   /** Nothing more comes for now. */
   flush(): void {
     this.#aligned.flush(this.#judge);
@@ -113,6 +136,7 @@ export class JobWatch implements StepSink {
     this.#pace.restart();
     this.#pauses.restart();
     this.#sum = { ms: 0, steps: 0, disturbed: false };
+    this.#begun = Number.NaN;
     for (const watch of this.#ranks.values()) watch.restart(watch.startedMs);
     this.#book.restarted(this.#latest);
   }
@@ -141,6 +165,7 @@ export class JobWatch implements StepSink {
       );
     this.#compare(byRank);
     this.#book.settle(this.#latest);
+    if (Number.isNaN(this.#begun)) this.#begun = time;
   };
 
   /** The pace of the job, and its pauses. */
@@ -181,10 +206,14 @@ export class JobWatch implements StepSink {
     const onset = this.#values.ago(change.age);
     const [before, after] = [Math.exp(change.before), Math.exp(change.after)];
     if (change.isReturn) {
-      this.#book.returned(this.#latest, onset.step);
+      this.#book.returned(this.#latest);
       return;
     }
-    const why = explainChange(this.ranks, onset.step, after - before);
+    const why = withMachines(explainChange(this.ranks, onset.step, after - before), this.machines, {
+      onset: onset.time,
+      detected: this.#latest.time,
+      times: after / before,
+    });
     this.#book.changed({
       change,
       before,
@@ -212,7 +241,12 @@ export class JobWatch implements StepSink {
         if (change.isReturn) this.#book.caughtUp(rank, this.#latest);
         continue;
       }
-      const why = explainChange([watch], onset.step, (change.after - change.before) * usual);
+      const alone = explainChange([watch], onset.step, (change.after - change.before) * usual);
+      const why = withMachines({ ...alone, ranks: [rank] }, this.machines, {
+        onset: onset.time,
+        detected: this.#latest.time,
+        times: 1 + change.after - change.before,
+      });
       // Of two ranks, one seems late when the other gets faster.
       if (why.grew <= 0) continue;
       this.#book.behind({

@@ -1,5 +1,5 @@
+import type { IncidentCause } from '../../model/incident.js';
 import { RateWatch } from '../detect/rate-watch.js';
-import type { IncidentCause } from '../incidents/incident.js';
 
 /** Pauses that cost more of the time than this are worth an incident. */
 const LEAST_SHARE = 0.02;

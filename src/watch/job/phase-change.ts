@@ -1,5 +1,5 @@
 import { roleOf } from '../../logs/phases.js';
-import type { IncidentCause } from '../incidents/incident.js';
+import type { IncidentCause } from '../../model/incident.js';
 import type { Stretch } from '../steps/fading-history.js';
 
 /** One part of the step of a rank, per step, before and since a change. ms. */

@@ -18,4 +18,13 @@ export class RecentSteps {
     const at = this.#count - Math.max(1, Math.min(age, this.#count, MOST));
     return { step: this.#steps[at % MOST]!, time: this.#times[at % MOST]! };
   }
+
+  /** The first of them at or after a moment; the latest if there is none. */
+  at(time: number): { readonly step: number; readonly time: number } {
+    for (let age = Math.min(this.#count, MOST); age > 1; age--) {
+      const found = this.ago(age);
+      if (found.time >= time) return found;
+    }
+    return this.ago(1);
+  }
 }

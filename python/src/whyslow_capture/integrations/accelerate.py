@@ -10,21 +10,27 @@ Accelerate:
                 optimizer.step()
 
 A step ends when a prepared optimizer really steps, not at each micro-batch of an accumulation.
-`accelerator.end_training()` also closes the capture. Files go to ``<project_dir>/whyslow`` unless `out` is set.
-Keywords are those of `whyslow_capture.capture`.
+`accelerator.end_training()` also closes the capture. Then the verdict is printed, and logged to W&B, MLflow and
+TensorBoard, if the job uses them. Files go to ``<project_dir>/whyslow`` unless `out` is set. Keywords are those of
+`whyslow_capture.capture`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..config import Settings
 from ..handle import CaptureHandle
 from ..patching import Patches
 from ..problems import ProblemLog
 from .framework_steps import FrameworkSteps
 from .optional import raise_missing
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 try:
     import accelerate  # noqa: F401
@@ -37,9 +43,9 @@ else:
 class Instrumented:
     """Returned by `instrument`. Closing it closes the capture and restores the accelerator."""
 
-    def __init__(self, accelerator: Any, config: dict[str, object], steps_done: int) -> None:
+    def __init__(self, accelerator: Any, settings: Settings, steps_done: int) -> None:
         self._accelerator = accelerator
-        self._steps = FrameworkSteps(config)
+        self._steps = FrameworkSteps(settings)
         self._patches = Patches(ProblemLog())
         self._watched: Any = None
         self._steps.open(accelerator.project_dir, steps_done)
@@ -47,7 +53,7 @@ class Instrumented:
         # If there is no optimizer yet, one of these calls prepares it later.
         self._wrap(accelerator, "Accelerator.prepare", after=self._watch_optimizer)
         self._wrap(accelerator, "Accelerator.prepare_optimizer", after=self._watch_optimizer)
-        self._wrap(accelerator, "Accelerator.end_training", before=self.close)
+        self._wrap(accelerator, "Accelerator.end_training", before=self.finish)
 
     @property
     def capture(self) -> CaptureHandle | None:
@@ -58,13 +64,21 @@ class Instrumented:
         self._patches.remove()
         self._steps.close()
 
+    def finish(self) -> None:
+        """Closes it, prints the verdict, and logs it to the accelerator's trackers."""
+        self._patches.remove()
+        self._steps.finish(_opened(self._accelerator))
+
     def __enter__(self) -> Instrumented:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        if error is None:
+            self.finish()
+        else:
+            self.close()
 
     def _watch_optimizer(self) -> None:
         # With several optimizers, watching one of them is enough to count steps.
@@ -102,8 +116,17 @@ class Instrumented:
         self._patches.put(f"accelerate.{name}", make, owner)
 
 
-def instrument(accelerator: Any, *, steps_done: int = 0, **config: object) -> Instrumented:
+def _opened(accelerator: Any) -> Iterator[tuple[str, Any]]:
+    for tracker in accelerator.trackers:
+        name, inner = getattr(tracker, "name", ""), getattr(tracker, "tracker", None)
+        if name == "mlflow" and inner is not None:
+            yield name, (sys.modules["mlflow"].MlflowClient(), inner.info.run_id)
+        else:
+            yield name, inner
+
+
+def instrument(accelerator: Any, *, steps_done: int = 0, **settings: Unpack[Settings]) -> Instrumented:
     """`steps_done`: optimizer steps that a resumed job made before this process."""
     if _missing is not None:
         raise_missing(__name__, "accelerate", "accelerate", _missing)
-    return Instrumented(accelerator, config, steps_done)
+    return Instrumented(accelerator, settings, steps_done)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..api import active_session, capture
-from ..config import load_config
+from ..config import Settings, load_config
 from ..problems import ProblemLog
+from .at_end import AtEnd, Opened
 
 if TYPE_CHECKING:
     from ..session import Capture
@@ -23,21 +23,25 @@ class FrameworkSteps:
     falls into step 11, which is not among the steps sampled by default.
     """
 
-    def __init__(self, config: Mapping[str, object]) -> None:
-        # Checks the settings now, so that a mistake is raised where it was made.
-        self.config = load_config(config, environ={})
-        self._given = dict(config)
+    def __init__(self, settings: Settings) -> None:
+        # Checks them now, so that a mistake is raised where it was made.
+        self.config = load_config({**settings}, environ={})
+        self._given = settings
         self._is_ours = False
         self._problems = ProblemLog()
         self.capture: Capture | None = None
+        self._at_end: AtEnd | None = None
         self._step = 0
 
     def __reduce__(self) -> tuple[object, ...]:
         # Frameworks copy their callbacks and send them to the processes they start.
         return FrameworkSteps, (self._given,)
 
-    def open(self, folder: str | os.PathLike[str] | None, steps_done: int) -> None:
-        """`folder`: the framework's output folder. Files go into a subfolder of it, unless `out` is set."""
+    def open(self, folder: str | os.PathLike[str] | None, steps_done: int, loggers: Opened = ()) -> None:
+        """
+        `folder`: the framework's output folder. Files go into a subfolder of it, unless `out` is set. `loggers`: what
+        the framework logs to.
+        """
         self.close()
         self._step = steps_done
         with self._problems.guard("open", "starting the capture"):
@@ -51,9 +55,12 @@ class FrameworkSteps:
             defaults: dict[str, object] = {"resume_step": steps_done + 1}
             if folder is not None:
                 defaults["out"] = str(Path(folder) / FOLDER)
-            capture(defaults=defaults, **self._given)  # type: ignore[arg-type]
+            settings: Settings = {**self._given, "defaults": defaults}
+            capture(**settings).start()
             # None if capture is off.
             self.capture, self._is_ours = active_session(), True
+            if self.capture is not None:
+                self._at_end = AtEnd(self.capture, self._problems, loggers)
 
     def step(self) -> None:
         """Ends a step that included an optimizer step."""
@@ -77,6 +84,13 @@ class FrameworkSteps:
                 capture.recorder.abandon_step()
 
     def close(self) -> None:
-        capture, self.capture = self.capture, None
+        capture, self.capture, self._at_end = self.capture, None, None
         if capture is not None and self._is_ours:
             capture.close()
+
+    def finish(self, loggers: Opened = ()) -> None:
+        """Training has ended as it should. `whyslow run` gives its verdict itself."""
+        at_end = self._at_end
+        self.close()
+        if at_end is not None:
+            at_end.report(self._step, loggers)

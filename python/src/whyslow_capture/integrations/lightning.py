@@ -3,18 +3,24 @@ Lightning, imported as `lightning` or as `pytorch_lightning`:
 
     trainer = Trainer(..., callbacks=[WhyslowCallback()])
 
-Writes to ``<default_root_dir>/whyslow`` unless `out` is set. Keywords are those of `whyslow_capture.capture`.
+Writes to ``<default_root_dir>/whyslow`` unless `out` is set. When training ends it prints the verdict and logs it to
+W&B, MLflow and TensorBoard, if the job uses them. Keywords are those of `whyslow_capture.capture`.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..config import Settings
 from ..handle import CaptureHandle
 from .framework_steps import FrameworkSteps
 from .optional import missing_base
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def _callback_class() -> Any:
@@ -32,8 +38,8 @@ def _callback_class() -> Any:
 
 
 class WhyslowCallback(_callback_class()):  # type: ignore[misc]
-    def __init__(self, **config: object) -> None:
-        self._steps = FrameworkSteps(config)
+    def __init__(self, **settings: Unpack[Settings]) -> None:
+        self._steps = FrameworkSteps(settings)
         self._optimizer_steps = 0
 
     @property
@@ -61,10 +67,22 @@ class WhyslowCallback(_callback_class()):  # type: ignore[misc]
         self._steps.disturbed()
 
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
-        self._steps.close()
+        self._steps.finish(_opened(trainer))
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
         self._steps.close()
 
     def teardown(self, trainer: Any, pl_module: Any, stage: str) -> None:
         self._steps.close()
+
+
+def _opened(trainer: Any) -> Iterator[tuple[str, Any]]:
+    """What the trainer logs to. Asking a logger may open it, so this comes last."""
+    for logger in trainer.loggers:
+        kinds = {kind.__name__ for kind in type(logger).__mro__}
+        if "WandbLogger" in kinds:
+            yield "wandb", logger.experiment
+        elif "MLFlowLogger" in kinds:
+            yield "mlflow", (logger.experiment, logger.run_id)
+        elif "TensorBoardLogger" in kinds:
+            yield "tensorboard", logger.experiment

@@ -3,16 +3,21 @@ transformers' Trainer:
 
     trainer = Trainer(..., callbacks=[WhyslowCallback()])
 
-Writes to ``<output_dir>/whyslow`` unless `out` is set. Keywords are those of `whyslow_capture.capture`.
+Writes to ``<output_dir>/whyslow`` unless `out` is set. When training ends it prints the verdict and logs it to W&B,
+MLflow and TensorBoard, if the job uses them. Keywords are those of `whyslow_capture.capture`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..config import Settings
 from ..handle import CaptureHandle
 from .framework_steps import FrameworkSteps
 from .optional import missing_base
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def _callback_class() -> Any:
@@ -24,8 +29,8 @@ def _callback_class() -> Any:
 
 
 class WhyslowCallback(_callback_class()):  # type: ignore[misc]
-    def __init__(self, **config: object) -> None:
-        self._steps = FrameworkSteps(config)
+    def __init__(self, **settings: Unpack[Settings]) -> None:
+        self._steps = FrameworkSteps(settings)
 
     @property
     def capture(self) -> CaptureHandle | None:
@@ -48,4 +53,4 @@ class WhyslowCallback(_callback_class()):  # type: ignore[misc]
         self._steps.disturbed()
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self._steps.close()
+        self._steps.finish()

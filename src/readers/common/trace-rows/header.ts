@@ -1,5 +1,11 @@
 import type { ProblemLog } from '../../../base/problem.js';
-import type { DeviceInfo, DistributedInfo, ProcessGroup, TraceHeader } from '../../../model/trace-data.js';
+import type {
+  DeviceInfo,
+  DistributedInfo,
+  ProcessGroup,
+  Slimmed,
+  TraceHeader,
+} from '../../../model/trace-data.js';
 import { Fields, MAX_TEXT } from '../fields.js';
 import { type JsonObject, parseJson } from '../json-object.js';
 
@@ -13,6 +19,7 @@ const READ = [
   'whyslow',
   'host_name',
   'hostname',
+  'whyslow_slim',
 ];
 /** The fields that are turned into values. */
 export const READ_FIELDS: ReadonlySet<string> = new Set([...READ, ...SWITCHES, 'baseTimeNanoseconds']);
@@ -20,6 +27,9 @@ const VERSION = /_version$/;
 
 /** In a trace that `whyslow slim` made of one that was cut: its brackets are closed, and events are missing all the same. */
 export const CUT_FIELD = 'whyslow_cut';
+
+/** What `whyslow slim` left out: dropping operators hides what recording them cost. */
+export const SLIM_FIELD = 'whyslow_slim';
 
 /** No machine has more GPUs, and no process more groups: their number in a collective has 16 bits. */
 const MAX_DEVICES = 1024;
@@ -42,6 +52,7 @@ export function parseHeader(texts: ReadonlyMap<string, string>, problems: Proble
     run: fields.inside('whyslow')?.text('run') ?? null,
     hostName: fields.text('host_name') ?? fields.text('hostname'),
     switches: SWITCHES.filter((key) => ON.test(texts.get(key) ?? '')),
+    slimmed: slimmed(fields.inside(SLIM_FIELD)),
     versions: Object.fromEntries([...texts].filter(([key, text]) => VERSION.test(key) && isVersion(text))),
     rest,
   };
@@ -59,6 +70,16 @@ function listIn(fields: Fields, key: string, most: number): Fields[] {
   fields.problems.add('too-many-entries', text, null, all.length - most);
   return fields.each(all.slice(0, most));
 }
+
+function slimmed(d: Fields | null): Slimmed | null {
+  if (!d) return null;
+  const left = d.number('unprofiled');
+  return {
+    dropped: (d.list('dropped') ?? []).slice(0, MAX_DROPPED).filter((name) => typeof name === 'string'),
+    unprofiled: left !== null && left > 0 && left <= 1 ? left : null,
+  };
+}
+const MAX_DROPPED = 100;
 
 function device(d: Fields): DeviceInfo {
   return {
