@@ -64,6 +64,7 @@ EVERYTHING = {
     "hooks": ("all", ("all",)),
     "control": ("no", False),
     "stacks": ("no", False),
+    "stuck_after": ("60", 60),
     "verdict": ("no", False),
     "log_to": ("wandb,mlflow", ("wandb", "mlflow")),
     "run": ("night", "night"),

@@ -74,6 +74,8 @@ class CaptureConfig:
     control: bool = True
     # Look at the Python stack of the training thread a few times per second: which lines of the job hold the host.
     stacks: bool = True
+    # After so many seconds without the end of a step, write down once where the rank is. 0: never.
+    stuck_after: int = 180
     # When a framework's callback closes the capture: print the verdict, and log it where the job logs.
     verdict: bool = True
     log_to: tuple[str, ...] = ("all",)
@@ -121,6 +123,7 @@ class Settings(TypedDict, total=False):
     hooks: str | Iterable[str]
     control: bool
     stacks: bool
+    stuck_after: int
     verdict: bool
     log_to: str | Iterable[str]
     run: str | None
@@ -159,6 +162,7 @@ PARSERS = {
     "hooks": some_of(*CHOICES),
     "control": boolean,
     "stacks": boolean,
+    "stuck_after": whole(0),
     "verdict": boolean,
     "log_to": some_of("all", "none", *LOGGERS),
     "run": optional_text,

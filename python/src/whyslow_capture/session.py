@@ -25,6 +25,7 @@ from .problems import ProblemLog, describe
 from .run_name import run_id
 from .small_collectives import SmallCollectives
 from .stacks import StackSampler
+from .stuck import StuckWatch
 from .trace.mesh import Mesh, coordinates_of, mesh_of
 
 if TYPE_CHECKING:
@@ -67,6 +68,12 @@ class Capture:
             config.max_overhead,
             is_disturbed=lambda: self.trace is not None and self.trace.busy,
             is_between=lambda: self.job_clock.is_in_phase,
+        )
+        self.stuck = StuckWatch(
+            config.stuck_after,
+            lambda: self.job_clock.last_step_at,
+            self.problems,
+            is_disturbed=lambda: self.trace is not None and self.trace.busy,
         )
         self.mesh: Mesh | None = None
         self._pid = os.getpid()
@@ -132,6 +139,7 @@ class Capture:
         if not self.is_started:
             return
         self.stacks.stop()
+        self.stuck.stop()
         atexit.unregister(self.close)
         with self.problems.guard("close", "closing the capture"):
             if self.hooks is not None:
@@ -291,6 +299,9 @@ class Capture:
         if self.config.stacks and self.recorder.enabled:
             with self.problems.guard("stacks", "sampling stacks"):
                 self.stacks.start(threading.get_ident())
+        if self.recorder.enabled:
+            with self.problems.guard("stuck", "watching for steps that do not end"):
+                self.stuck.start(self.out, self.rank, threading.get_ident())
 
     def _set_up_trace(self) -> None:
         if self.trace is not None:
