@@ -1,6 +1,6 @@
 #!/bin/sh
 # Records the jobs of watched_job.py, one after the other, for `bench/watch-jobs.ts` to judge: OUT SECONDS NAME…
-# A name ending in `restart` runs twice into the same folder, as a job that was started again does.
+# LOCK='flock FILE' lets one at a time use the machine. A name with `restart` runs twice into the same folder, as a job that was started again does.
 out=$1 seconds=$2
 shift 2
 here=$(dirname "$0")
@@ -9,7 +9,7 @@ for name in "$@"; do
   start="python"
   case $name in *rank*) start="torchrun --nproc-per-node 4" ;; esac
   record() {
-    flock /tmp/cpu.lock timeout 170 node "$here/../bin/whyslow.js" run --out "$folder" --run-id "$name" --no-diagnose --no-trace \
+    $LOCK timeout 170 node "$here/../bin/whyslow.js" run --out "$folder" --run-id "$name" --no-diagnose --no-trace \
       -- $start "$here/watched_job.py" "${name%%.*}" "$seconds" >>"$folder.log" 2>&1
   }
   record

@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 NAME, SECONDS = sys.argv[1], float(sys.argv[2])
-SPIN = "import time\nwhile True: pass"
+SPIN = "while True: pass"
 
 
 class Data(torch.utils.data.IterableDataset[torch.Tensor]):
@@ -30,13 +30,35 @@ class Data(torch.utils.data.IterableDataset[torch.Tensor]):
             yield torch.randn(32, 256)
 
 
+class Work(torch.autograd.Function):
+    """Stands for a GPU: takes time, and no core. The longer the more rows there are."""
+
+    @staticmethod
+    def forward(ctx: torch.autograd.function.FunctionCtx, x: torch.Tensor) -> torch.Tensor:
+        time.sleep(0.006 * x.shape[0] / 32)
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: torch.autograd.function.FunctionCtx, grad: torch.Tensor) -> torch.Tensor:
+        time.sleep(0.01 * grad.shape[0] / 32)
+        return grad
+
+
+class Device(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        result: torch.Tensor = Work.apply(x)
+        return result
+
+
 class Job:
     def __init__(self, rank: int, world: int) -> None:
         torch.manual_seed(0)
         torch.set_num_threads(1)
         self.rank, self.world = rank, world
-        width = 500 if world > 1 else 900
-        model = nn.Sequential(nn.Linear(256, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 8))
+        width = 300
+        model = nn.Sequential(
+            nn.Linear(256, width), Device(), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 8)
+        )
         self.plain = model
         self.model: nn.Module = nn.parallel.DistributedDataParallel(model) if world > 1 else model
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4)
@@ -70,29 +92,30 @@ class Job:
     # Changes. Called once at the change.
     def change(self) -> None:
         if NAME == "loader":
-            self.data.slow = 0.004
+            self.data.slow = 0.03
         elif NAME == "late-rank" and self.rank == 2:
-            self.data.slow = 0.015
+            self.data.slow = 0.05
         elif NAME == "hog":
             threading.Thread(target=spin, name="metrics", daemon=True).start()
         elif NAME == "neighbor":
-            cores = len(os.sched_getaffinity(0))
-            self.helpers = [
-                subprocess.Popen([sys.executable, "-c", SPIN], start_new_session=True) for _ in range(2 * cores)
-            ]
+            # All on the core of this job: the rest of the machine stays free.
+            core = min(os.sched_getaffinity(0))
+            os.sched_setaffinity(0, {core})
+            alone = [sys.executable, "-c", f"import os; os.sched_setaffinity(0, {{{core}}})\n{SPIN}"]
+            self.helpers = [subprocess.Popen(alone, start_new_session=True) for _ in range(6)]
 
     # Called at every step: what goes on since the change, or always.
     def beside(self, step: int, changed: bool) -> None:
         if changed and NAME == "gc":
             # Objects with references to each other: every collection has more to look through.
-            for _ in range(120):
+            for _ in range(1000):
                 a: list[object] = [{}, {}]
                 a.append(a)
                 self.kept.append(a)
-            if step % 40 == 0:
+            if step % 15 == 0:
                 gc.collect()
         elif changed and NAME == "leak":
-            self.kept.append(torch.ones(400_000))
+            self.kept.append(torch.ones(1_250_000))
         elif changed and NAME == "checkpoint" and step % 60 == 0:
             self.save(4)
 
@@ -102,7 +125,7 @@ class Job:
         if "checkpoint-always" in NAME and step % 250 == 249:
             self.save(3)
         if "curriculum" in NAME and step in (700, 1400):
-            self.repeat *= 2
+            self.repeat += 1
         if "logging" in NAME and step % 50 == 0:
             print(f"step {step}", flush=True)
         if "collect" in NAME and step % 200 == 0:

@@ -54,6 +54,16 @@ export const finding = z
       text: z.string(),
       code: z.string().describe('code to paste; may be empty'),
     }),
+    further: z
+      .strictObject({
+        id: z.string().describe('id of this level, e.g. no-cuda-graphs'),
+        title: z.string(),
+        fix: z.strictObject({ text: z.string(), code: z.string() }),
+        speedup: speedup.describe('of both levels together'),
+        saving_ms: z.number().describe('of both levels together, after the fixes listed before'),
+      })
+      .nullable()
+      .describe('a larger fix that extends this one, e.g. CUDA graphs after torch.compile; null: none'),
     addresses: bottleneck
       .nullable()
       .describe('the bottleneck it relieves; null: none, e.g. advice on measuring'),

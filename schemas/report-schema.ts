@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { TIME_CLASSES } from '../src/facts/time-class.js';
 import { bottleneck, confidence, finding, health, problem, ranks } from './finding-schema.js';
 import { incident } from './incident-schema.js';
+import { energy, money } from './money-schema.js';
 import { anyMs, fraction, ms, nameTypes, seconds, typed, us } from './schema-text.js';
 
 /**
@@ -272,6 +273,64 @@ const run = z.strictObject({
   analyzed: z.boolean().describe('the report is about this run'),
 });
 
+const hardware = z
+  .strictObject({
+    device: z.string().nullable().describe('as the driver names it'),
+    peaks: z.string().nullable().describe('whose peaks are meant, and their source; null: not in the table'),
+    text: z
+      .array(z.string())
+      .describe('how far the step is from the hardware: sentences without their full stop'),
+    mfu: fraction
+      .nullable()
+      .describe('arithmetic of products, convolutions and attention at the peak, of the step; null: unknown'),
+    at_most: z
+      .number()
+      .min(0)
+      .nullable()
+      .describe(
+        'how many times faster the same kernels could make the step at the peak, without gaps between them',
+      ),
+    reachable: z.number().min(0).nullable().describe('the same at the rates that good kernels reach'),
+    done: z.boolean().describe('neither a fix nor a kernel promises 5%'),
+    gaps_ms: ms.describe('per step, time in which the device has nothing queued'),
+    unknown: fraction.describe('of the GPU time, work whose shapes are not known'),
+    kinds: z
+      .array(
+        z.strictObject({
+          kind: z.enum(['products', 'convolutions', 'attention', 'streaming']),
+          precision: z.string().describe('unknown for streaming: elementwise kernels, reductions, copies'),
+          ms: ms.describe('per step'),
+          tflops: z.number().min(0).describe('10¹² operations per second; 0 for streaming'),
+          gbps: z.number().min(0).describe('least memory traffic, 10⁹ bytes per second'),
+          of_peak: z
+            .number()
+            .min(0)
+            .nullable()
+            .describe('above 1 where caches serve the traffic; null: unknown'),
+        }),
+      )
+      .describe('empty: no shapes were recorded'),
+    kernels: z
+      .array(
+        z.strictObject({
+          text: z.string(),
+          operator: z.string().nullable(),
+          kernel: z.string(),
+          shapes: z.string().describe('of its inputs, or the grid of its launches; empty: not recorded'),
+          ms: ms.describe('per step'),
+          calls: z.number().min(0).describe('per step'),
+          tflops: z.number().min(0).nullable(),
+          gbps: z.number().min(0).nullable(),
+          bound: z.enum(['compute', 'memory']).nullable().describe('what paces it at best'),
+          of_limit: z.number().min(0).nullable().describe('of what the device can do at most for it'),
+        }),
+      )
+      .describe(
+        'the three to look at: what is furthest from its limit; without shapes, what takes most time',
+      ),
+  })
+  .describe('how far the step is from what its GPU can do');
+
 const silentRule = z.strictObject({ rule: z.string(), reason: z.string() });
 
 export const reportSchema = z
@@ -282,6 +341,7 @@ export const reportSchema = z
     step,
     time,
     findings: z.array(finding).describe('in the order to try them'),
+    hardware: hardware.nullable().describe('null: no GPU work was recorded'),
     silent: z.array(silentRule).describe('rules that did not fire, and why'),
     host_lines: z
       .array(hostLine)
@@ -296,6 +356,8 @@ export const reportSchema = z
     incidents: z
       .array(incident)
       .describe('lasting changes that `whyslow watch` or `run --watch` found while the run went on'),
+    money: money.nullable().describe('null without --price'),
+    energy: energy.nullable().describe('from recorded power; null: it is not known of every rank'),
     heat: heat.nullable().describe('how late each rank is in each step; null for a single rank'),
     critical_path: criticalPath
       .nullable()
@@ -327,6 +389,7 @@ nameTypes({
   ReportInput: input,
   ReportLine: hostLine,
   ReportRun: run,
+  ReportHardware: hardware,
 });
 nameTypes({ Verdict: verdict }, 'answers/kit/claim');
 nameTypes({ Pattern: pattern, LateCause: cause }, 'run/lateness/late-ranks');

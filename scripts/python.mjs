@@ -57,7 +57,7 @@ function installInto() {
 /** Ends the script when a check fails. */
 export function checkPython() {
   // Ruff finds the settings next to the sources of python/; for others they must be named.
-  for (const sources of [['python'], ['--config', 'python/pyproject.toml', 'test/e2e/jobs']]) {
+  for (const sources of [['python'], ['--config', 'python/pyproject.toml', 'test/e2e/jobs', 'examples']]) {
     run(python, ['-m', 'ruff', 'check', ...sources]);
     run(python, ['-m', 'ruff', 'format', '--check', ...sources]);
   }

@@ -1,6 +1,6 @@
 // `npm run soak [FACTOR] [PART…]`: all tests with their full number of cases (`npm test` runs fewer), the random tests with
 // FACTOR (20) other seeds, FACTOR times as many simulated runs, the fuzzer of traces, the fuzzer of whole runs (FACTOR × 50,000
-// cases, a process per core), and what doubled inputs cost. Without a PART it runs all of them. A failure prints its seed; to
+// cases, a process per core), the examples and the tutorial, and what doubled inputs cost. Without a PART it runs all of them. A failure prints its seed; to
 // repeat it: WHYSLOW_SOAK=1 WHYSLOW_SEED=<seed> npx vitest run <file>.
 import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -28,6 +28,10 @@ const PARTS = {
       WHYSLOW_FUZZ: `${factor * 5000}`,
     }),
   runs: () => fuzzRuns(factor * 50_000),
+  examples: () => {
+    for (const script of ['test/soak/examples.ts', 'test/soak/tutorial.ts'])
+      if (tryRun('node', ['--import', 'tsx', script]) !== 0) failed.push(script);
+  },
   scaling: () => {
     if (tryRun('node', ['--import', 'tsx', 'test/soak/scaling.ts']) !== 0)
       failed.push('what doubled inputs cost');

@@ -9,6 +9,8 @@ export interface CaseScore {
   readonly verdict: boolean | null;
   readonly fixes: readonly string[];
   readonly top2: boolean | null;
+  /** The fix that gained when it was applied is the first one. Null: none was applied, or it gained nothing. */
+  readonly first: boolean | null;
   /** The gain of the planted fix: likely, and its range. */
   readonly predicted: number | null;
   readonly range: readonly [low: number, high: number] | null;
@@ -46,7 +48,7 @@ export function scoreCase(truth: CaseTruth, report: Report): CaseScore {
   const accepted = [truth.bottleneck, ...(truth.acceptable ?? [])];
   const fixes = report.findings.filter((f) => f.addresses !== null).map((f) => f.rule);
   const planted = (truth.gain_of ? [truth.gain_of] : truth.rules)
-    .map((name) => report.findings.find((f) => (f.rule === name || f.id === name) && f.speedup !== null))
+    .map((name) => pricedLevels(report).find((f) => f.rule === name || f.id === name))
     .find((f) => f !== undefined);
   const measured = truth.measured_speedup ?? null;
   const asksGain =
@@ -70,6 +72,12 @@ export function scoreCase(truth: CaseTruth, report: Report): CaseScore {
     range,
     verdict,
     top2: truth.rules.length === 0 ? null : fixes.slice(0, 2).some((rule) => truth.rules.includes(rule)),
+    first: asksGain
+      ? isNamed(
+          truth,
+          report.findings.find((f) => f.addresses !== null),
+        )
+      : null,
     gain: asksGain ? likely !== null && Math.abs(likely / measured - 1) <= GAIN_WITHIN : null,
     inRange: asksGain && range ? range[0] <= measured && measured <= range[1] : null,
     step: stepWithin(trueStep(truth)),
@@ -84,6 +92,19 @@ export function scoreCase(truth: CaseTruth, report: Report): CaseScore {
     ],
   };
 }
+
+const isNamed = ({ rules, gain_of }: CaseTruth, first: Report['findings'][number] | undefined) =>
+  first !== undefined &&
+  [first.rule, first.id, first.further?.id].some(
+    (name) => name !== undefined && (name === gain_of || rules.includes(name)),
+  );
+
+/** Findings with a gain, and what extends them. */
+const pricedLevels = ({ findings }: Report) =>
+  findings.flatMap(({ rule, id, speedup, further }) => [
+    ...(speedup ? [{ rule, id, speedup }] : []),
+    ...(further ? [{ rule, id: further.id, speedup: further.speedup }] : []),
+  ]);
 
 /** Rules that name the planted fault are right, rules that must not promise anything are wrong. Of others nothing is known. */
 function findingConfidences(truth: CaseTruth, { findings }: Report): Confidence[] {
@@ -110,6 +131,7 @@ function falsePromises(truth: CaseTruth, report: Report): string[] {
 export interface Totals {
   readonly verdict: Ratio;
   readonly top2: Ratio;
+  readonly first: Ratio;
   readonly gain: Ratio;
   readonly inRange: Ratio;
   /** Median of high ÷ low. */
@@ -132,6 +154,7 @@ export function totalsOf(scores: readonly CaseScore[]): Totals {
   return {
     verdict: ratio((s) => s.verdict),
     top2: ratio((s) => s.top2),
+    first: ratio((s) => s.first),
     gain: ratio((s) => s.gain),
     inRange: ratio((s) => s.inRange),
     rangeWidth: median(

@@ -9,7 +9,7 @@ import type { RunInputs } from '../ingest/read-run.js';
 import type { Maker, Remark, Verdict } from './kit/claim.js';
 import { decide } from './kit/decide.js';
 import { compileLogAnswer, compilingRemark } from './run/compile-log.js';
-import { hangAnswer } from './run/hang.js';
+import { hangAnswer, stuckAnswer } from './run/hang.js';
 import { jobPhaseAnswer, jobViewOf } from './run/job-phase.js';
 import { memoryAnswer } from './run/memory.js';
 import { programRemark, startUpRemark } from './run/recording.js';
@@ -20,6 +20,7 @@ import { threadsAnswer } from './run/threads.js';
 
 /** The first that answers decides: what was measured, then what was only seen. */
 const MAKERS: readonly Maker<Observed>[] = [
+  stuckAnswer,
   jobPhaseAnswer,
   threadsAnswer,
   stepsAnswer,

@@ -32,12 +32,15 @@ export function profileOfReport(label: string, content: unknown, setup: Setup = 
     step,
     time: sharesOf(report.time),
     findings: rowsOf(report.findings).map(findingOf),
+    hardware: null,
     silent: [],
     host_lines: rowsOf(report.host_lines).map(lineOf),
     ranks: rowsOf(report.ranks).map(rankOf),
     many_ranks: null,
     stragglers: [],
     incidents: [],
+    money: null,
+    energy: null,
     heat: null,
     critical_path: null,
     collectives: null,
@@ -116,6 +119,7 @@ function findingOf(finding: Fields): Finding {
     ranks: [],
     evidence: [],
     fix: { text: '', code: '' },
+    further: null,
     addresses: null,
   };
 }

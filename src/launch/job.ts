@@ -12,6 +12,8 @@ export interface RankStatus {
   /** The file says that the rank has ended. */
   readonly ended: boolean;
   readonly writtenMs: number;
+  /** When its first clock anchor was taken, ms since 1970. NaN: not known. */
+  readonly startedMs: number;
 }
 
 /** Ranks that have written their file to a capture directory. Incomplete files are left out. */
@@ -40,6 +42,7 @@ async function readRank(path: string): Promise<RankStatus | null> {
     pid: typeof pid === 'number' ? pid : Number.NaN,
     ended: Array.isArray(anchors) && anchors.some((a: { at?: unknown }) => a?.at === 'end'),
     writtenMs: stats.mtimeMs,
+    startedMs: Number((Array.isArray(anchors) ? anchors[0] : null)?.wall_ns ?? Number.NaN) / 1e6,
   };
 }
 

@@ -116,6 +116,8 @@ export interface OpTable extends SideTable {
 export interface ShapeTable extends SideTable {
   readonly dims: StringIds;
   readonly types: StringIds;
+  /** Of arguments that are no tensors, e.g. `["", "[2, 2]", "False"]`. */
+  readonly values: StringIds;
 }
 export interface PythonTable extends SideTable {
   readonly id: Uint32Array;

@@ -130,3 +130,14 @@ const range = (low: string, high: string) => (low === high ? low : `${low}–${h
 /** How many ranks were measured, listed or not. */
 export const rankCount = ({ ranks, many_ranks }: Pick<Report, 'ranks' | 'many_ranks'>): number =>
   many_ranks?.ranks ?? ranks.length;
+
+/** What stands in place of fixes. What limits a GPU that computes is below it. */
+export function noFix({ verdict, hardware }: Pick<Report, 'verdict' | 'hardware'>): string {
+  if (verdict.bottleneck === 'gpu' && hardware)
+    return hardware.done
+      ? 'No fix is needed: the GPU computes, close to what it can do.'
+      : 'No fix that whyslow knows applies. What is left is in the kernels: see how far they are from the hardware.';
+  return verdict.bottleneck === 'compute'
+    ? 'No fix that whyslow knows applies: the time goes into the computing itself. The lines below show where.'
+    : 'The evidence supports no particular fix.';
+}

@@ -13,6 +13,7 @@ import type { Incident } from '../model/incident.js';
 import type { RulesResult } from '../rules/run-rules.js';
 import type { Comparison } from '../run/compare.js';
 import { whatIfWithoutLateRanks } from '../run/what-if.js';
+import { hardwareReport } from './hardware-report.js';
 import {
   clocksOf,
   collectivesOf,
@@ -25,6 +26,7 @@ import {
   timeOf,
 } from './job-report.js';
 import { stepTimes } from './many-ranks.js';
+import { energyOf } from './money.js';
 import type {
   Report,
   ReportInput,
@@ -48,12 +50,15 @@ export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
     step: stepOf(decisive),
     time: decisive ? timeOf(decisive) : sharesOfClasses(totals(() => 0)),
     findings: rules.findings,
+    hardware: hardwareReport(decisive, rules.findings),
     silent: rules.silent,
     host_lines: diagnosis.facts.hostLines,
     ranks: diagnosis.views.map((view) => rankOf(view, diagnosis, clocks, inMesh)),
     many_ranks: null,
     stragglers: stragglersOf(comparison),
     incidents: incidentsOf(inputs),
+    money: null,
+    energy: energyOf(diagnosis),
     heat: heatOf(comparison),
     critical_path: criticalPathOf(comparison),
     collectives: collectivesOf(comparison),

@@ -17,6 +17,7 @@ export interface Report {
   readonly step: ReportStep;
   /** fractions of the step that add up to 1; all 0 where there are no steps */ readonly time: TimeShares;
   /** in the order to try them */ readonly findings: readonly Finding[];
+  /** null: no GPU work was recorded */ readonly hardware: ReportHardware | null;
   /** rules that did not fire, and why */
   readonly silent: readonly {
     readonly rule: string;
@@ -30,6 +31,8 @@ export interface Report {
   readonly stragglers: readonly ReportStraggler[];
   /** lasting changes that `whyslow watch` or `run --watch` found while the run went on */
   readonly incidents: readonly Incident[];
+  /** null without --price */ readonly money: ReportMoney | null;
+  /** from recorded power; null: it is not known of every rank */ readonly energy: ReportEnergy | null;
   /** how late each rank is in each step; null for a single rank */ readonly heat: ReportHeat | null;
   /** what set the pace, followed through all ranks; null for a single rank */
   readonly critical_path: ReportPath | null;
@@ -105,6 +108,44 @@ export interface ReportIteration {
   readonly text: string;
 }
 
+/** how far the step is from what its GPU can do */
+export interface ReportHardware {
+  /** as the driver names it */ readonly device: string | null;
+  /** whose peaks are meant, and their source; null: not in the table */ readonly peaks: string | null;
+  /** how far the step is from the hardware: sentences without their full stop */
+  readonly text: readonly string[];
+  /** arithmetic of products, convolutions and attention at the peak, of the step; null: unknown */
+  readonly mfu: Share | null;
+  /** how many times faster the same kernels could make the step at the peak, without gaps between them */
+  readonly at_most: number | null;
+  /** the same at the rates that good kernels reach */ readonly reachable: number | null;
+  /** neither a fix nor a kernel promises 5% */ readonly done: boolean;
+  /** per step, time in which the device has nothing queued */ readonly gaps_ms: Ms;
+  /** of the GPU time, work whose shapes are not known */ readonly unknown: Share;
+  /** empty: no shapes were recorded */
+  readonly kinds: readonly {
+    readonly kind: 'products' | 'convolutions' | 'attention' | 'streaming';
+    /** unknown for streaming: elementwise kernels, reductions, copies */ readonly precision: string;
+    /** per step */ readonly ms: Ms;
+    /** 10¹² operations per second; 0 for streaming */ readonly tflops: number;
+    /** least memory traffic, 10⁹ bytes per second */ readonly gbps: number;
+    /** above 1 where caches serve the traffic; null: unknown */ readonly of_peak: number | null;
+  }[];
+  /** the three to look at: what is furthest from its limit; without shapes, what takes most time */
+  readonly kernels: readonly {
+    readonly text: string;
+    readonly operator: string | null;
+    readonly kernel: string;
+    /** of its inputs, or the grid of its launches; empty: not recorded */ readonly shapes: string;
+    /** per step */ readonly ms: Ms;
+    /** per step */ readonly calls: number;
+    readonly tflops: number | null;
+    readonly gbps: number | null;
+    /** what paces it at best */ readonly bound: 'compute' | 'memory' | null;
+    /** of what the device can do at most for it */ readonly of_limit: number | null;
+  }[];
+}
+
 export interface ReportLine {
   readonly file: string;
   readonly line: number;
@@ -165,6 +206,25 @@ export interface ReportStraggler {
   readonly cost_high_ms: Ms | null;
   readonly confidence: number;
   readonly sentence: string;
+}
+
+export interface ReportMoney {
+  readonly per_gpu_hour: number;
+  /** ranks that were measured: each counts as one GPU */ readonly gpus: number;
+  /** all of them, whatever they do */ readonly per_day: number;
+  /** the part of per_day that goes to the bottleneck: waiting for data, for other ranks, for the host; null: it is the computing itself, or unknown */
+  readonly bottleneck_per_day: number | null;
+  /** what each fix saves at the same number of steps, after those listed before it; only those with an estimate */
+  readonly findings: readonly {
+    readonly id: string;
+    readonly per_day: number;
+  }[];
+}
+
+export interface ReportEnergy {
+  /** all GPUs of the measured ranks together, while they are busy */ readonly watts: number;
+  readonly kwh_per_day: number;
+  readonly joules_per_step: number | null;
 }
 
 export interface ReportHeat {

@@ -68,6 +68,7 @@ describe('a finding', () => {
         risk: 'memory',
         evidence: [EVIDENCE],
         fix: FIX,
+        further: null,
         addresses: 'gpu',
         speedup: null,
         saving_ms: null,

@@ -153,30 +153,25 @@ describe('the order to try fixes in', () => {
     expect(idsOf([nine, free(2.5)])).toEqual(['nine', 'free']);
   });
 
-  it('puts a fix and what goes a step further in one place: the first step there, the other after the rest', () => {
-    const step = rule('step', 'code', () => ({ price: gain(1.1) }));
-    const further: Rule = {
-      ...rule('further', 'code', () => ({ price: gain(6) })),
-      furtherThan: 'step' as FindingId,
-    };
+  const step = (likely: number) => rule('step', 'code', () => ({ price: gain(likely) }));
+  const further: Rule = {
+    ...rule('further', 'code', () => ({ price: gain(6), inShort: 'CUDA graphs' })),
+    furtherThan: 'step' as FindingId,
+  };
+
+  it('makes a fix and what extends it one finding, in the place of the better of the two', () => {
     const other = rule('other', 'code', () => ({ price: gain(1.5) }));
-    expect(idsOf([further, other, step, unpriced])).toEqual(['step', 'other', 'further', 'unpriced']);
+    expect(idsOf([further, other, step(1.1), unpriced])).toEqual(['step', 'other', 'unpriced']);
+    expect(idsOf([other, step(1.1)])).toEqual(['other', 'step']);
     expect(idsOf([other, further])).toEqual(['further', 'other']);
-    // Not among the first two while there is another fix.
-    expect(idsOf([further, step, unpriced])).toEqual(['step', 'unpriced', 'further']);
-    expect(idsOf([further, step, elsewhere])).toEqual(['step', 'elsewhere', 'further']);
-    expect(idsOf([further, step, advice])).toEqual(['step', 'further', 'advice']);
   });
 
-  it('names the step further with its gain, in the whole step', () => {
-    const step = rule('step', 'code', () => ({ price: gain(1.1) }));
-    const further: Rule = {
-      ...rule('further', 'code', () => ({ price: gain(6), inShort: 'CUDA graphs' })),
-      furtherThan: 'step' as FindingId,
-    };
-    const textOf = (rules: Rule[]) => runRules(rules, runOf([view], 'gpu')).findings[0]!.fix.text;
-    expect(textOf([step, further])).toMatch(/A step further: CUDA graphs, ×6\.0 in all\.$/);
-    expect(textOf([step])).not.toMatch(/further/);
+  it('names the larger fix as a second level, with the gain of both', () => {
+    const [found] = runRules([further, step(1.1)], runOf([view], 'gpu')).findings;
+    expect(found).toMatchObject({ id: 'step', speedup: { likely: 1.1 } });
+    expect(found!.further).toMatchObject({ id: 'further', title: 'CUDA graphs', speedup: { likely: 6 } });
+    expect(found!.further!.saving_ms).toBeGreaterThan(found!.saving_ms!);
+    expect(runRules([step(1.1)], runOf([view], 'gpu')).findings[0]!.further).toBeNull();
   });
 
   it('begins with a late rank, unless that costs little', () => {

@@ -1,7 +1,7 @@
 import { isDisputed } from '../answers/steps/doubts.js';
 import type { Problem } from '../base/problem.js';
 import { largest } from '../base/statistics.js';
-import { type Ns, ns, toMs } from '../base/units.js';
+import { ms, type Ns, ns, toMs } from '../base/units.js';
 import type { HostLine } from '../diagnosis/ranks/host-lines.js';
 import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../diagnosis/run-facts.js';
@@ -76,7 +76,7 @@ export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
   }
   for (const { rule } of all) reasons.delete(reportedAs(rule));
   const silent = [...reasons].map(([rule, texts]) => ({ rule, reason: joinReasons(texts) }));
-  const joined = inOrder(joinRanks(all), run.verdict);
+  const joined = inOrder(withLevels(joinRanks(all)), run.verdict);
   return { findings: withSavings(joined, run.hostLines), silent, problems };
 }
 
@@ -175,6 +175,7 @@ const impossible = ({ info }: Rule, fault: string): Problem => ({
 
 interface Joined extends Found {
   readonly ranks: readonly number[];
+  readonly further: Joined | null;
 }
 
 /** The same finding on several ranks is one; the rank that would gain most represents it. */
@@ -188,7 +189,7 @@ function joinRanks(all: readonly Found[]): Joined[] {
     if (!(known && gainOf(known.finding) >= gainOf(finding)))
       byId.set(finding.id, { rule, view, finding, advice, ranks });
   }
-  return [...byId.values()].map((joined) => ({ ...joined, ranks: [...joined.ranks] }));
+  return [...byId.values()].map((joined) => ({ ...joined, ranks: [...joined.ranks], further: null }));
 }
 
 const gainOf = ({ price }: RankFinding) => price?.speedup.likely ?? 0;
@@ -209,34 +210,21 @@ function inOrder(all: readonly Joined[], { bottleneck, cause }: RunFacts['verdic
     if (rule.comesFirst && (finding.price?.speedup.likely ?? WORTH_FIRST) >= WORTH_FIRST) return 1;
     return finding.addresses === null ? 3 : 2;
   };
-  const ids = new Set<string>(all.map((f) => f.finding.id));
-  const [further, first] = partition(all, ({ rule }) => ids.has(rule.furtherThan ?? ''));
-  const ordered = [0, 1, 2, 3].flatMap((group) =>
+  return [0, 1, 2, 3].flatMap((group) =>
     byWorth(
-      first.filter((f) => groupOf(f) === group),
-      further,
+      all.filter((f) => groupOf(f) === group),
       target,
     ),
   );
-  return further.reduce((list, f) => list.toSpliced(placeOf(f, list), 0, f), ordered);
 }
 
-function partition<T>(list: readonly T[], test: (item: T) => boolean): [passing: T[], others: T[]] {
-  return [list.filter(test), list.filter((item) => !test(item))];
-}
-
-/**
- * Where a fix goes that is a step further than another: after fixes with known gains for the same bottleneck, and not among
- * the first two while there are others. The two steps are one recommendation, and must not push out another one.
- */
-function placeOf({ finding, rule }: Joined, list: readonly Joined[]): number {
-  const fixes = list.filter((f) => f.finding.addresses !== null).length;
-  const last = list.findLastIndex(
-    (f) =>
-      f.finding.id === rule.furtherThan ||
-      (f.finding.price !== null && f.finding.addresses === finding.addresses),
-  );
-  return Math.max(last + 1, Math.min(2, fixes));
+/** Each finding with the one that extends it. What extends a finding that is there is no finding of its own. */
+function withLevels(all: readonly Joined[]): Joined[] {
+  const ids = new Set<string>(all.map((f) => f.finding.id));
+  const extending = all.filter(({ rule }) => ids.has(rule.furtherThan ?? ''));
+  return all
+    .filter((f) => !extending.includes(f))
+    .map((f) => ({ ...f, further: extending.find(({ rule }) => rule.furtherThan === f.finding.id) ?? null }));
 }
 
 /** A fix that is worth this part of the best one is worth about as much. */
@@ -251,16 +239,11 @@ const UNKNOWN_SAVING = { ofBottleneck: 0.03, other: 0.01 } as const;
  * The largest likely saving first, weighted by how sure the finding is; among about equal ones, what addresses the bottleneck,
  * and then the cheapest fix. A larger fix counts for the one that it extends.
  */
-function byWorth(
-  findings: readonly Joined[],
-  further: readonly Joined[],
-  target: ReturnType<typeof timeOf>,
-): Joined[] {
+function byWorth(findings: readonly Joined[], target: ReturnType<typeof timeOf>): Joined[] {
   const saving = (f: Joined): number => {
     if (f.finding.price === null)
       return f.finding.addresses === target ? UNKNOWN_SAVING.ofBottleneck : UNKNOWN_SAVING.other;
-    const steps = [f, ...further.filter(({ rule }) => rule.furtherThan === f.finding.id)];
-    return Math.max(0, 1 - 1 / largest(steps.map((step) => gainOf(step.finding))));
+    return Math.max(0, 1 - 1 / Math.max(gainOf(f.finding), f.further ? gainOf(f.further.finding) : 0));
   };
   const elsewhere = (f: Joined) => Number(f.finding.addresses !== target);
   const worth = new Map(findings.map((f) => [f, saving(f) * f.finding.confidence]));
@@ -302,7 +285,8 @@ function withSavings(ordered: readonly Joined[], lines: readonly HostLine[]): Fi
     return ns(saving);
   };
   return ordered.map((joined) => {
-    const { rule, view, finding, advice, ranks } = joined;
+    const { rule, view, finding, advice, ranks, further } = joined;
+    const saving = finding.price && view && toMs(savingOf(view, finding.price));
     return {
       id: finding.id,
       rule: reportedAs(rule),
@@ -312,12 +296,24 @@ function withSavings(ordered: readonly Joined[], lines: readonly HostLine[]): Fi
       cost: costOf(joined),
       risk: advice.risk,
       evidence: [...finding.evidence, ...(view ? lineEvidence(rule.lines, lines, view.rank) : [])],
-      fix: withFurther(joined, ordered),
+      fix: fixOf(joined),
+      further: further?.finding.price && further.view ? levelOf(further, saving ?? 0) : null,
       addresses: finding.addresses,
       speedup: finding.price && view && rounded(finding.price.speedup),
-      saving_ms: finding.price && view && toMs(savingOf(view, finding.price)),
+      saving_ms: saving,
     };
   });
+
+  function levelOf({ finding, view, advice }: Joined, before: number): Finding['further'] {
+    const { fix } = advice;
+    return {
+      id: finding.id,
+      title: finding.inShort ?? finding.title,
+      fix: { text: `${fix.text}${finding.note ?? ''}`, code: fix.code },
+      speedup: rounded(finding.price!.speedup),
+      saving_ms: ms(before + toMs(savingOf(view!, finding.price!))),
+    };
+  }
 }
 
 function adviceOf(
@@ -330,14 +326,10 @@ function adviceOf(
   return advise(remedy ?? use(rule.info.remedy), own?.loader?.framework);
 }
 
-/** The fix of a finding, and the larger fix that extends it, if its gain is known. */
-function withFurther({ finding, advice: { fix } }: Joined, all: readonly Joined[]): Finding['fix'] {
-  const text = `${fix.text}${finding.note ?? ''}`;
-  const further = all.find((f) => f.rule.furtherThan === finding.id)?.finding;
-  if (!further?.price || !further.inShort) return { text, code: fix.code };
-  const gain = further.price.speedup.likely.toFixed(1);
-  return { text: `${text} A step further: ${further.inShort}, ×${gain} in all.`, code: fix.code };
-}
+const fixOf = ({ finding, advice: { fix } }: Joined): Finding['fix'] => ({
+  text: `${fix.text}${finding.note ?? ''}`,
+  code: fix.code,
+});
 
 function replayAll(view: TraceView, edits: readonly Edit[], floor: number): number {
   const { plan, recording } = view.baseline!;

@@ -8,6 +8,7 @@ import type { Trace } from '../model/trace.js';
 import type { DeviceInfo } from '../model/trace-data.js';
 import { acceleratorOf } from './accelerator.js';
 import { extractCollectives } from './collectives/extract.js';
+import { hardwareUse } from './detail/hardware-use.js';
 import { buildHostTree } from './detail/host-tree.js';
 import { inputFacts } from './detail/input-facts.js';
 import { buildKernelTable } from './detail/kernel-table.js';
@@ -54,7 +55,12 @@ export function lighten(facts: TraceFacts): TraceFacts {
   return {
     ...facts,
     kernels: facts.kernels.slice(0, LIGHT_ROWS),
-    detail: detail && { ...detail, plan: null, operators: detail.operators.slice(0, LIGHT_ROWS) },
+    detail: detail && {
+      ...detail,
+      plan: null,
+      operators: detail.operators.slice(0, LIGHT_ROWS),
+      hardware: null,
+    },
     light: true,
   };
 }
@@ -180,6 +186,14 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
             pauses: !seesHost(trace, host, work)
               ? NO_PAUSES
               : findPauses(host, inDetail, operators, osCalls(trace, host.threads)),
+            hardware: hardwareUse({
+              trace,
+              work,
+              kinds,
+              tree,
+              stepOf: times.stepOf,
+              lastStep: detailSteps,
+            }),
           },
   };
 }

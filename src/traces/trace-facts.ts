@@ -4,6 +4,7 @@ import type { RankFacts } from '../facts/rank-facts.js';
 import type { StepRange } from '../facts/step-facts.js';
 import type { DeviceInfo } from '../model/trace-data.js';
 import type { Plan } from '../replay/plan.js';
+import type { HardwareUse } from './detail/hardware-use.js';
 import type { InputFacts } from './detail/input-facts.js';
 import type { KernelTotal } from './detail/kernel-table.js';
 import type { OperatorTotal } from './detail/operators.js';
@@ -48,6 +49,8 @@ interface DetailFacts {
   /** Recorded Python frames. */
   readonly frames: number;
   readonly pauses: Pauses;
+  /** Null: no shapes were recorded. */
+  readonly hardware: HardwareUse | null;
 }
 
 export interface AnalyzeOptions {

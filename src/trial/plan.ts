@@ -50,7 +50,13 @@ export interface Foretold {
   readonly id: string;
   readonly rule: string;
   readonly speedup: SpeedupInterval | null;
+  /** A larger fix that extends it. */
+  readonly further?: { readonly id: string; readonly speedup: SpeedupInterval } | null;
 }
+
+/** Larger fixes that extend a finding answer for themselves. */
+const withFurther = (findings: readonly Foretold[]): Foretold[] =>
+  findings.flatMap((f) => (f.further ? [f, { ...f.further, rule: f.rule }] : [f]));
 
 export interface PlannedFix {
   readonly fix: Triable;
@@ -66,9 +72,10 @@ interface Wishes {
 
 /** Fixes in the order of the findings that ask for them: what a report says to do first is tried first. */
 export function planFixes(
-  findings: readonly Foretold[],
+  reported: readonly Foretold[],
   { only, all = false }: Wishes,
 ): readonly PlannedFix[] {
+  const findings = withFurther(reported);
   if (only) return only.map((id) => planned(known(id), findings));
   const asked = findings.flatMap(({ id }) => [
     ...TRIALS.filter((fix) => fix.answers.includes(id)),

@@ -12,6 +12,8 @@ import type { WatchedRun } from './watched-run.js';
 const MOST_PER_LOOK = 200;
 
 export interface WatcherOptions {
+  /** Of a GPU for an hour: incidents have their cost per day then. */
+  readonly price?: number | undefined;
   /** Called once for each incident that was not in the file before, and when its line changes. */
   readonly onIncident?: (incident: Incident) => void;
 }
@@ -27,7 +29,7 @@ export class RunWatcher {
   readonly #onIncident: (incident: Incident) => void;
   #isThere = true;
 
-  private constructor(out: string, file: IncidentsFile, { onIncident = () => {} }: WatcherOptions) {
+  private constructor(out: string, file: IncidentsFile, { onIncident = () => {}, price }: WatcherOptions) {
     this.#out = out;
     this.#file = file;
     this.#onIncident = onIncident;
@@ -40,6 +42,7 @@ export class RunWatcher {
       FALSE_ALARM,
       machines,
     );
+    this.#job.price = price ?? null;
     this.#run = new FollowedRun(out, this.#job);
   }
 
@@ -72,6 +75,11 @@ export class RunWatcher {
     await this.#tell();
   }
 
+  /** Evidence from elsewhere about an incident. It is written with the next look. */
+  amend(id: string, evidence: readonly string[], traces: readonly string[]): void {
+    this.#job.amend(id, evidence, traces);
+  }
+
   /** Processes of the job may still write. */
   async mayBeRunning(): Promise<boolean> {
     return mayBeAlive(await readRanks(this.#out), Date.now());
@@ -88,6 +96,7 @@ export class RunWatcher {
     const { step, time } = this.#job.latest;
     return {
       out: this.#out,
+      runId: this.#job.run,
       isThere: this.#isThere,
       writeProblem: this.#file.problem,
       step: Number.isNaN(step) ? null : step,

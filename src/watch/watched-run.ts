@@ -6,6 +6,8 @@ export type { Incident };
 /** What is shown of a run that is watched. */
 export interface WatchedRun {
   readonly out: string;
+  /** Null: the log names none. */
+  readonly runId: string | null;
   /** The folder can be reached. */
   readonly isThere: boolean;
   /** Why incidents.jsonl could not be written; null: it could. */

@@ -233,9 +233,9 @@ it('only the server for agents loads zod, and nothing loads a schema: schemas/ i
   expect(files.filter((f) => !f.startsWith('mcp/') && loads.test(sourceText(f)))).toEqual([]);
 });
 
-it('only the server of the page listens on a port, and only on loopback', () => {
-  expect(files.filter((f) => /\bcreateServer\b|\.listen\(/.test(sourceText(f)))).toEqual(['server/serve.ts']);
-  expect(sourceText('server/serve.ts').match(/\.listen\(.*/g)).toEqual([
-    ".listen(port, '127.0.0.1', resolve);",
-  ]);
+it('only the servers of the page and of metrics listen on a port, and only on loopback', () => {
+  const listening = files.filter((f) => /\bcreateServer\b|\.listen\(/.test(sourceText(f)));
+  expect(listening).toEqual(['server/serve-metrics.ts', 'server/serve.ts']);
+  for (const file of listening)
+    expect(sourceText(file).match(/\.listen\(.*/g)).toEqual([".listen(port, '127.0.0.1', resolve);"]);
 });

@@ -1,4 +1,6 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { whyslow } from '../helpers/cli.js';
@@ -18,7 +20,7 @@ async function slowInput(out: string): Promise<void> {
     for (const [name, duration_ms] of Object.entries(times))
       lines.push({ name, step, rank: 0, duration_ms, start_ms, clock: 'host', run: 'r' });
   }
-  await mkdir(join(out, 'cuda_event_profiler'));
+  await mkdir(join(out, 'cuda_event_profiler'), { recursive: true });
   const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
   await writeFile(join(out, 'cuda_event_profiler', 'cuda_events_rank_0.jsonl'), text);
 }
@@ -67,3 +69,44 @@ it('whyslow watch exits with 2 and what to pass where there is no job', () =>
     expect(empty.code).toBe(2);
     expect(empty.stderr).toContain('is not the directory of a measured job');
   }));
+
+it('whyslow run --watch reports an incident while the job runs, and calls the webhook and the command once', () =>
+  inFolder(async (folder) => {
+    const out = join(folder, 'run');
+    const log = join(folder, 'log');
+    await slowInput(log);
+    const messages: { readonly text: string }[] = [];
+    const server = createServer((request, response) => {
+      let body = '';
+      request.on('data', (chunk) => {
+        body += chunk;
+      });
+      request.on('end', () => {
+        messages.push(JSON.parse(body));
+        response.end();
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+    const told = join(folder, 'told');
+    const metrics = join(folder, 'whyslow.prom');
+    const words = ['run', '--watch', '--no-telemetry', '--no-diagnose', '--out', out];
+    const flags = ['--notify', url, '--metrics', metrics, '--on-incident', `cat >> '${told}'`];
+    // The job ends when the command has run: the incident was reported meanwhile.
+    const job = `cp -r '${log}/cuda_event_profiler' '${out}'; while [ ! -s '${told}' ]; do sleep 0.1; done; exit 7`;
+    const ran = await whyslow([...words, ...flags, '--', 'sh', '-c', job]);
+    server.closeAllConnections();
+    server.close();
+    expect(ran.code).toBe(7);
+    expect(ran.stderr).toMatch(/^whyslow: Since step 2,0\d\d .* waiting for input\./m);
+    expect(messages).toHaveLength(1);
+    expect(messages[0]!.text).toContain('waiting for input');
+    expect(await readFile(told, 'utf8')).toMatch(/^\{"schema":"whyslow\/incident\/1".*\n$/);
+    expect(await readFile(metrics, 'utf8')).toMatch(/whyslow_incident_open\{run="r",cause="loader"\} 1/);
+  }));
+
+it('whyslow watch exits with 2 for an address that is none', async () => {
+  const ran = await whyslow(['watch', '.', '--notify', 'file:///etc/passwd']);
+  expect(ran).toMatchObject({ code: 2, stdout: '' });
+  expect(ran.stderr).toContain('must begin with http');
+});

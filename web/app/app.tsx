@@ -5,6 +5,7 @@ import { CodeLines } from './code-lines.js';
 import { DataQuality } from './data-quality.js';
 import { Findings } from './findings.js';
 import { Gpus } from './gpus.js';
+import { Hardware } from './hardware.js';
 import type { Navigator } from './navigator.js';
 import { Ranks } from './ranks.js';
 import type { PageSource } from './source.js';
@@ -40,6 +41,7 @@ export function App({ page, source, navigator, isLive = false }: AppProps) {
         <Changes page={page} isLive={isLive} />
         {late && <Ranks page={page} navigator={navigator} />}
         <Findings page={page} navigator={navigator} />
+        <Hardware page={page} />
         {!late && <Ranks page={page} navigator={navigator} />}
         <TimelineSection page={page} source={source} navigator={navigator} />
         <WhatIf page={page} />

@@ -1,7 +1,8 @@
 import { namedRanks } from '../../src/base/rank-ranges.js';
-import { formatTime, ms } from '../../src/base/units.js';
+import { formatTime, type Ms, ms } from '../../src/base/units.js';
 import type { PageData } from '../../src/page/page-data.js';
-import { gain, rankCount } from '../../src/render/step-time.js';
+import { savedPerDay } from '../../src/render/money.js';
+import { gain, noFix, rankCount } from '../../src/render/step-time.js';
 import type { Evidence, Finding } from '../../src/rules/kit/finding.js';
 import { CopyButton } from './copy-button.js';
 import { GainBar } from './gain-bar.js';
@@ -29,7 +30,7 @@ export function Findings({ page, navigator }: FindingsProps) {
         <p>
           {verdict.bottleneck === 'unknown'
             ? 'Without a verdict there is nothing to recommend.'
-            : 'The evidence supports no particular fix.'}
+            : noFix(page.report)}
         </p>
       )}
       <ol class="findings">
@@ -56,7 +57,11 @@ function FindingCard({ page, finding, open, navigator }: CardProps) {
       <summary>
         <h3>{sentenceCase(finding.title)}</h3>
         <span class={finding.speedup ? 'gain' : 'gain unknown'}>
-          {finding.addresses === null ? '' : gain(finding.speedup, step.ms)}
+          {finding.addresses === null
+            ? ''
+            : [gain(finding.speedup, step.ms), savedPerDay(page.report, finding.id)]
+                .filter(Boolean)
+                .join(', ')}
         </span>
       </summary>
       {finding.speedup && step.ms !== null && <GainBar now={step.ms} speedup={finding.speedup} />}
@@ -87,6 +92,7 @@ function FindingCard({ page, finding, open, navigator }: CardProps) {
           </p>
         )}
       </div>
+      {finding.further && <FurtherFix further={finding.further} now={step.ms} />}
       {finding.addresses !== null && (
         <p class="check">
           <b>Is the result still right?</b> {CHECKS[finding.risk]}
@@ -100,6 +106,25 @@ function FindingCard({ page, finding, open, navigator }: CardProps) {
         </p>
       )}
     </details>
+  );
+}
+
+/** The second level of a fix. */
+function FurtherFix({ further, now }: { further: NonNullable<Finding['further']>; now: Ms | null }) {
+  return (
+    <div class="fix">
+      <p>
+        <b>A step further:</b> {further.title}, {gain(further.speedup, now)} in all
+      </p>
+      {further.fix.code && (
+        <div class="code">
+          <pre>
+            <code>{further.fix.code}</code>
+          </pre>
+          <CopyButton text={further.fix.code} />
+        </div>
+      )}
+    </div>
   );
 }
 

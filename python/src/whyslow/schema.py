@@ -167,6 +167,24 @@ class FindingFix:
 
 
 @dataclass(frozen=True)
+class FindingFurtherFix:
+    text: str
+    code: str
+
+
+@dataclass(frozen=True)
+class FindingFurther:
+    id: str
+    """id of this level, e.g. no-cuda-graphs"""
+    title: str
+    fix: FindingFurtherFix
+    speedup: Speedup
+    """of both levels together"""
+    saving_ms: float
+    """of both levels together, after the fixes listed before"""
+
+
+@dataclass(frozen=True)
 class Finding:
     id: str
     """short id of the fault, e.g. num-workers-zero"""
@@ -186,8 +204,72 @@ class Finding:
     ranks: tuple[int, ...]
     evidence: tuple[FindingEvidence, ...]
     fix: FindingFix
+    further: FindingFurther | None
+    """a larger fix that extends this one, e.g. CUDA graphs after torch.compile; null: none"""
     addresses: Literal["gpu", "data", "comms", "host", "compute", "unknown"] | None
     """the bottleneck it relieves; null: none, e.g. advice on measuring"""
+
+
+@dataclass(frozen=True)
+class ReportHardwareKind:
+    kind: Literal["products", "convolutions", "attention", "streaming"]
+    precision: str
+    """unknown for streaming: elementwise kernels, reductions, copies"""
+    ms: float
+    """per step"""
+    tflops: float
+    """10¹² operations per second; 0 for streaming"""
+    gbps: float
+    """least memory traffic, 10⁹ bytes per second"""
+    of_peak: float | None
+    """above 1 where caches serve the traffic; null: unknown"""
+
+
+@dataclass(frozen=True)
+class ReportHardwareKernel:
+    text: str
+    operator: str | None
+    kernel: str
+    shapes: str
+    """of its inputs, or the grid of its launches; empty: not recorded"""
+    ms: float
+    """per step"""
+    calls: float
+    """per step"""
+    tflops: float | None
+    gbps: float | None
+    bound: Literal["compute", "memory"] | None
+    """what paces it at best"""
+    of_limit: float | None
+    """of what the device can do at most for it"""
+
+
+@dataclass(frozen=True)
+class ReportHardware:
+    """how far the step is from what its GPU can do"""
+
+    device: str | None
+    """as the driver names it"""
+    peaks: str | None
+    """whose peaks are meant, and their source; null: not in the table"""
+    text: tuple[str, ...]
+    """how far the step is from the hardware: sentences without their full stop"""
+    mfu: float | None
+    """arithmetic of products, convolutions and attention at the peak, of the step; null: unknown"""
+    at_most: float | None
+    """how many times faster the same kernels could make the step at the peak, without gaps between them"""
+    reachable: float | None
+    """the same at the rates that good kernels reach"""
+    done: bool
+    """neither a fix nor a kernel promises 5%"""
+    gaps_ms: float
+    """per step, time in which the device has nothing queued"""
+    unknown: float
+    """of the GPU time, work whose shapes are not known"""
+    kinds: tuple[ReportHardwareKind, ...]
+    """empty: no shapes were recorded"""
+    kernels: tuple[ReportHardwareKernel, ...]
+    """the three to look at: what is furthest from its limit; without shapes, what takes most time"""
 
 
 @dataclass(frozen=True)
@@ -356,8 +438,40 @@ class Incident:
     """what to do"""
     rank_hours_per_hour: float | None
     """time that is lost per hour, summed over ranks (on GPUs: GPU-hours); null: none"""
+    cost_per_day: float | None
+    """what that costs, in the currency of --price; null without a price"""
     traces: tuple[str, ...]
     """profiler windows that were recorded because of it, relative to OUT"""
+
+
+@dataclass(frozen=True)
+class ReportMoneyFinding:
+    id: str
+    per_day: float
+
+
+@dataclass(frozen=True)
+class ReportMoney:
+    per_gpu_hour: float
+    gpus: int
+    """ranks that were measured: each counts as one GPU"""
+    per_day: float
+    """all of them, whatever they do"""
+    bottleneck_per_day: float | None
+    """
+    the part of per_day that goes to the bottleneck: waiting for data, for other ranks, for the host; null: it is the
+    computing itself, or unknown
+    """
+    findings: tuple[ReportMoneyFinding, ...]
+    """what each fix saves at the same number of steps, after those listed before it; only those with an estimate"""
+
+
+@dataclass(frozen=True)
+class ReportEnergy:
+    watts: float
+    """all GPUs of the measured ranks together, while they are busy"""
+    kwh_per_day: float
+    joules_per_step: float | None
 
 
 @dataclass(frozen=True)
@@ -542,6 +656,8 @@ class ReportFields:
     """fractions of the step that add up to 1; all 0 where there are no steps"""
     findings: tuple[Finding, ...]
     """in the order to try them"""
+    hardware: ReportHardware | None
+    """null: no GPU work was recorded"""
     silent: tuple[ReportSilent, ...]
     """rules that did not fire, and why"""
     host_lines: tuple[ReportLine, ...]
@@ -553,6 +669,10 @@ class ReportFields:
     stragglers: tuple[ReportStraggler, ...]
     incidents: tuple[Incident, ...]
     """lasting changes that `whyslow watch` or `run --watch` found while the run went on"""
+    money: ReportMoney | None
+    """null without --price"""
+    energy: ReportEnergy | None
+    """from recorded power; null: it is not known of every rank"""
     heat: ReportHeat | None
     """how late each rank is in each step; null for a single rank"""
     critical_path: ReportPath | None

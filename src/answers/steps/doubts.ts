@@ -134,7 +134,9 @@ export const DOUBT_CHECKS = [
     id: 'trace-differs',
     text: 'the steps in the trace differ from those in the event log',
     settledBy: 'record a longer window, so that it represents the run: whyslow run --trace-active 20 -- …',
-    check: ({ view }) => when(hasNote(view, 'trace-differs'), by(0.2)),
+    // It matters less if both name the same class: each is a measurement of its own.
+    check: ({ view, best, lateComputing }) =>
+      when(hasNote(view, 'trace-differs'), by(traceAgrees(view, best, lateComputing) ? 0.05 : 0.2)),
   },
   {
     id: 'slowed-by-profiler',
@@ -302,8 +304,12 @@ export const DOUBT_CHECKS = [
     text: 'much of the recording is start-up: creating a context, loading code, compiling or capturing a graph',
     settledBy: 'record warm steps: schedule(wait=5, warmup=3, active=6)',
     comesFirst: true,
+    // It says nothing about the steps of the log.
     check: ({ view }) =>
-      when(view.source === 'trace' && (view.facts.startUp?.left ?? 0) >= COLD, atMost(0.4)),
+      when(
+        view.source === 'trace' && view.divided.by === 'trace' && (view.facts.startUp?.left ?? 0) >= COLD,
+        atMost(0.4),
+      ),
   },
   {
     id: 'little-recorded',
@@ -377,6 +383,10 @@ export function captureNext(view: RankView | null, doubts: readonly Doubt[]): st
   if (view && view.facts.steps.count < 4) next.push(SIX_STEPS);
   return next.length > 0 ? [...new Set(next)] : [SIX_STEPS];
 }
+
+/** The steps of the trace, although they differ in length from those of the log, have the same answer. */
+const traceAgrees = (view: RankView, best: VerdictClass, lateComputing: number): boolean =>
+  view.source === 'trace' && bestClass(sharesOf(view, view.facts.time), lateComputing) === best;
 
 /** The division as recorded names another bottleneck than the one without the profiler's estimated cost. */
 function correctionDecides(view: RankView, lateComputing: number): boolean {

@@ -13,6 +13,8 @@ const WAITS = ['data', 'comms', 'host'] as const;
 export interface Shares extends Readonly<Record<VerdictClass, Share>> {
   /** Idle between queued kernels, and idle for no recorded reason. */
   readonly other: Share;
+  /** The computing is the host's: there is no GPU. */
+  readonly onHost: boolean;
 }
 
 /** A rank, the class to name, and what that was decided on. */
@@ -32,6 +34,12 @@ export const BUSY = 0.85;
 export const MIN_NAMED = 0.1;
 /** A wait must take at least this part of the GPU's computing time to be named instead of it. */
 const BESIDE_GPU = 0.25;
+/**
+ * The same without a GPU. Computing on the CPU can be shortened as well as a wait can, and work that moves to other processes takes
+ * the same cores: the larger one is named, the wait if they are alike. Of the jobs with timers in ../shared/jobs, two are healthy
+ * although they wait for a fifth to a third of what they compute.
+ */
+const BESIDE_CPU = 0.8;
 /** A runner-up within this factor is named too (docs/method/verdict.md). */
 export const CLOSE = 1.5;
 
@@ -45,6 +53,7 @@ export function sharesOf(view: RankView, time = view.time): Shares {
     comms: share((time.comms_transfer + time.comms_wait + time.idle_comms) / step),
     host: share((time.idle_host + time.idle_sync + time.idle_compile + Math.min(time.copy, toHost)) / step),
     other: share(time.idle_other / step),
+    onHost: !view.facts.hasGpuWork,
   };
 }
 
@@ -80,7 +89,7 @@ const largestWaits = (shares: Shares) => WAITS.toSorted((a, b) => shares[b] - sh
 
 /** The share from which a wait is named. */
 const leastNamed = (shares: Shares, lateComputing: number) =>
-  Math.max(MIN_NAMED, BESIDE_GPU * shares.gpu, lateComputing);
+  Math.max(MIN_NAMED, (shares.onHost ? BESIDE_CPU : BESIDE_GPU) * shares.gpu, lateComputing);
 
 /** Confidence from the distance to the nearest other answer, before any doubts. */
 export function certaintyOf({ shares, best, lateComputing }: Judgment): number {

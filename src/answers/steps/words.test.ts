@@ -126,7 +126,7 @@ describe('the sentence', () => {
     ['host', { gpu: 0.3, host: 0.5, other: 0.2 }, /^Host-bound[^.]*$/],
     ['gpu', { gpu: 0.9, host: 0.1 }, /^GPU-bound[^.]*$/],
   ])('of %s says why it is not the largest part: %j', (bottleneck, parts, words) => {
-    const shares = { gpu: 0, data: 0, comms: 0, host: 0, other: 0, ...parts } as Shares;
+    const shares = { gpu: 0, data: 0, comms: 0, host: 0, other: 0, onHost: false, ...parts } as Shares;
     expect(said(bottleneck, {}, { shares })).toMatch(words);
   });
 });

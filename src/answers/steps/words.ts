@@ -5,7 +5,7 @@ import { betweenSteps } from '../../facts/step-facts.js';
 import type { Words } from '../kit/claim.js';
 import { hedged, labelOf, words } from '../kit/words.js';
 import { emptyingQueue } from './prefetch-queue.js';
-import { MIN_NAMED, type Shares } from './shares.js';
+import { MIN_NAMED, type Shares, type VerdictClass } from './shares.js';
 
 type Named = Exclude<Bottleneck, 'unknown'>;
 
@@ -36,7 +36,7 @@ function namedPart(bottleneck: Named, shares: Shares, view: RankView): Words {
   const waiter = hasGpuWork ? 'the GPU' : 'the job';
   const label = labelOf(bottleneck);
   const asLogged = labelOf(bottleneck, ', as far as the event log shows');
-  const part = (of: keyof typeof shares) => `${formatWholePercent(shares[of])} of ${stepOf(view)}`;
+  const part = (of: VerdictClass) => `${formatWholePercent(shares[of])} of ${stepOf(view)}`;
   switch (bottleneck) {
     case 'gpu':
       if (!phases) return words(label, `the GPU computes ${part('gpu')}`);

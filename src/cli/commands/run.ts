@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { open, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { describeSystemError, InputError } from '../../base/input-error.js';
 import { makeFolders } from '../../base/make-folders.js';
 import { quoted } from '../../base/printable.js';
@@ -13,9 +13,11 @@ import { type CaptureOptions, jobEnvironment, pythonPart, settingsOf } from '../
 import { readRanks } from '../../launch/job.js';
 import { asTyped, defaultOut, prepareOut, releaseOut, timeLabel } from '../../launch/out-directory.js';
 import { fileNameOf, isRunOf, launchIndex, newRunId, sharedRunId } from '../../launch/run-id.js';
+import { watchForStuck } from '../../launch/stuck.js';
 import { processTelemetry, startTelemetry } from '../../launch/telemetry.js';
 import { unknownVariables } from '../../launch/unknown-variables.js';
 import { watchForUnmeasured } from '../../launch/unmeasured.js';
+import { whoFailed } from '../../launch/who-failed.js';
 import { type WindowCost, watchForLateRanks, windowCost } from '../../launch/window-cost.js';
 import type { ReportRun } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
@@ -24,9 +26,13 @@ import { duration, percentage, ranksOrAll, wholeNumber } from '../common/argumen
 import { type Joined, joinNodes } from '../common/nodes.js';
 import { type CommandContext, say } from '../common/output.js';
 import { showInBrowser } from '../common/show-in-browser.js';
+import { WATCHED_FROM, WatchChild } from '../watch/watch-child.js';
+import { addWatchFlags, type WatchFlags } from '../watch/watch-flags.js';
 import { diagnosed, forTerminal } from './diagnose.js';
 
-interface RunOptions extends CaptureOptions {
+interface RunOptions extends CaptureOptions, WatchFlags {
+  /** Undefined: from ten minutes on. */
+  readonly watch?: boolean;
   readonly out?: string;
   readonly runId?: string;
   readonly report?: string;
@@ -79,7 +85,8 @@ export function registerRun(program: Command, context: CommandContext): void {
     .option('--trace-active <n>', 'steps in a window (default: 6, with --trace-period 3)', wholeNumber(1))
     .option('--trace-ranks <list>', 'ranks that record windows, e.g. 0,8 or all (default: 0)', ranksOrAll)
     .option('--trace-target <names>', 'which loop to trace: train_overall, train_actor, …')
-    .option('--trace-shapes', 'record input shapes')
+    .option('--shapes', 'record input shapes in the window: how far kernels are from the hardware')
+    .addOption(new Option('--trace-shapes').hideHelp())
     .option('--trace-memory', 'record allocations')
     .option('--trace-flops', 'record FLOPs')
     .option('--trace-budget-mb <n>', 'host memory and disk per window (default: 2048)', wholeNumber(1))
@@ -88,9 +95,15 @@ export function registerRun(program: Command, context: CommandContext): void {
     .option('--stdout', 'print the diagnosis to standard output instead of standard error')
     .option('--report <file>', 'also write the report as JSON')
     .option('--wait <time>', 'wait for other nodes at the end, e.g. 30s or 5min (default: 60s)', duration)
+    .option(
+      '--watch',
+      'report when, where and why the job gets slower, from its start (default: from ten minutes on)',
+    )
+    .option('--no-watch', 'do not')
     .option('--open', 'show the diagnosis so far in the browser while the job runs')
     .option('--port <n>', 'with --open: listen on this port (default: a free one)', wholeNumber(1, 65_535))
     .addHelpText('after', EXAMPLES);
+  addWatchFlags(command);
   command.action((words: string[], options: RunOptions) => run(words, options, context));
 }
 
@@ -127,11 +140,14 @@ async function run(words: readonly string[], options: RunOptions, context: Comma
         (ranks) => say(context, `${namedRanks(ranks)}: late, so a profiler window was requested there too`),
       )
     : null;
+  const stuck = watchForStuck(out, process.env, (found) => sayStuck(found, context));
   const page =
     options.open && launchIndex(process.env, words) === 0 ? await openPage(out, options, context) : null;
+  const watch = watchOf(out, words, options, context);
   const ended = await runChild(words, env, processes?.watch).finally(() => {
     unmeasured.stop();
     late?.stop();
+    stuck.stop();
     return Promise.all([telemetry?.stop(), processes?.stop()]);
   });
 
@@ -145,6 +161,7 @@ async function run(words: readonly string[], options: RunOptions, context: Comma
   const others = ended.failure
     ? null
     : await joinNodes({ out, launch, ended, waitS: options.wait ?? WAIT_S }, context);
+  await watch?.jobEnded();
   const finished = page?.jobEnded();
   const isFirst = others?.isFirst ?? launchIndex(process.env, words) === 0;
   const hasRecords =
@@ -153,6 +170,12 @@ async function run(words: readonly string[], options: RunOptions, context: Comma
   if (page && hasRecords) await keepPage(page, destination, context);
   page?.close();
   await finished;
+}
+
+async function sayStuck(folder: string, context: CommandContext): Promise<void> {
+  const { diagnose } = await import('../../library/diagnose.js');
+  const { verdict } = await diagnose([folder], {});
+  say(context, `no step has ended for a long time. ${verdict.sentence}`, verdict.next);
 }
 
 /** Null: there is none, and the job runs without. */
@@ -179,6 +202,22 @@ async function keepPage(page: LivePage, { shown }: Destination, context: Command
     await page.gone();
   } else say(context, `the page ends with the job; to see it again: whyslow open ${quoted(shown)}`);
 }
+
+/** Only the first node watches: it sees all ranks in OUT. */
+function watchOf(
+  out: string,
+  words: readonly string[],
+  options: RunOptions,
+  context: CommandContext,
+): WatchChild | null {
+  if (options.watch === false || launchIndex(process.env, words) !== 0) return null;
+  const asked = options.watch || isAsked(options);
+  const { maxOverhead } = options;
+  return new WatchChild(out, options, maxOverhead, asked ? 0 : WATCHED_FROM, (line) => say(context, line));
+}
+
+const isAsked = ({ metrics, notify, onIncident }: WatchFlags) =>
+  metrics !== undefined || notify !== undefined || onIncident !== undefined;
 
 /** Only the first node looks, and only if the user has not chosen the ranks to trace, or none. */
 const asksForLateRanks = (words: readonly string[], options: RunOptions): boolean =>
@@ -229,6 +268,8 @@ async function conclude(
     say(context, what!, reasons);
     return false;
   }
+  const failure = status === 0 ? null : await whoFailed(out, id).catch(() => null);
+  if (failure) say(context, failure);
   try {
     if (options.diagnose || options.report) await report(out, id, options, others, context);
   } catch (error) {
@@ -248,13 +289,14 @@ async function report(
   context: CommandContext,
 ): Promise<void> {
   const from = others ? { factsOf: others.factsOf } : {};
-  const newest = await diagnosed([out], from, context);
+  const priced = options.price === undefined ? {} : { price: options.price };
+  const newest = await diagnosed([out], { ...from, ...priced }, context);
   if (options.report) await writeFile(options.report, renderJson(newest));
   if (!options.diagnose) return;
   const target = options.stdout ? context.stdout : context.stderr;
   const earlier = newest.runs.filter((run) => !run.analyzed && isRunOf(run.id, id));
   for (const run of earlier) {
-    const one = await diagnosed([out], { ...from, run: run.id }, context);
+    const one = await diagnosed([out], { ...from, ...priced, run: run.id }, context);
     target.line(headline(run));
     target.write(`${await forTerminal(one, {}, context, target)}\n`);
   }

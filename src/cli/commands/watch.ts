@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { InputError } from '../../base/input-error.js';
 import { formatTime, formatWhole, ms } from '../../base/units.js';
 import { readRanks } from '../../launch/job.js';
@@ -10,12 +10,18 @@ import { incidentLine } from '../../render/terminal/incidents.js';
 import { renderWatch } from '../../render/terminal/watch.js';
 import { RunWatcher } from '../../watch/run-watcher.js';
 import type { WatchedRun } from '../../watch/watched-run.js';
+import { percentage } from '../common/arguments.js';
 import { type CommandContext, say } from '../common/output.js';
 import { Screen } from '../common/screen.js';
+import { DeepWindows } from '../watch/deep-windows.js';
+import { Outlets } from '../watch/outlets.js';
+import { addWatchFlags, type WatchFlags } from '../watch/watch-flags.js';
 
-interface WatchFlags {
+interface Flags extends WatchFlags {
   readonly once?: true;
   readonly json?: true;
+  readonly maxOverhead?: number;
+  readonly untilStdinEnds?: true;
 }
 
 const EXAMPLES = `
@@ -23,29 +29,43 @@ Examples:
   $ whyslow watch runs/a
   $ whyslow watch runs/a --once
   $ whyslow watch runs/a > watch.log &
+  $ whyslow watch runs/a --notify https://hooks.slack.com/services/… --metrics 9099
 
 OUT is the directory of a job that \`whyslow run\` or whyslow_capture measures. It
 works on any machine that sees the directory, during the job and afterwards.
 Lasting changes go to OUT/incidents.jsonl. Over the whole run, the chance of any
-false alarm is at most 1%.`;
+false alarm is at most 1%.
 
+They are sent nowhere unless you ask for it: --metrics, --notify, --on-incident.
+Each incident is sent once, at most 20 in an hour, and a receiver that does not
+answer holds up nothing.`;
+
+/** As capture has it. */
+const DEFAULT_OVERHEAD = 0.005;
 /** Between looks. Ranks write about once per second at most. */
 const EVERY_MS = 1000;
 /** Whether processes still run is looked up this often: it means reading a file per rank. */
 const ALIVE_MS = 15_000;
 
 export function registerWatch(program: Command, context: CommandContext): void {
-  program
+  const command = program
     .command('watch')
     .description('follow a running job and report when, where and why it gets slower')
     .argument('<out>', 'directory of the job')
     .option('--once', 'look at all there is now, print it and end')
     .option('--json', 'with --once: print JSON')
+    .option(
+      '--windows',
+      'when a rank gets slower, record a profiler window of it and of another (at most 4 a day)',
+    )
+    .option('--max-overhead <share>', 'limit for the cost of these windows (default: 0.5%)', percentage)
+    .addOption(new Option('--until-stdin-ends', 'for whyslow run').hideHelp());
+  addWatchFlags(command)
     .addHelpText('after', EXAMPLES)
-    .action((out: string, flags: WatchFlags) => watch(out, flags, context));
+    .action((out: string, flags: Flags) => watch(out, flags, context));
 }
 
-async function watch(out: string, flags: WatchFlags, context: CommandContext): Promise<void> {
+async function watch(out: string, flags: Flags, context: CommandContext): Promise<void> {
   if (!existsSync(out)) throw new InputError(`${out} does not exist`);
   if (flags.json && !flags.once) throw new InputError('--json needs --once');
   try {
@@ -54,13 +74,19 @@ async function watch(out: string, flags: WatchFlags, context: CommandContext): P
     // Some containers do not allow it.
   }
   if (flags.once) await lookOnce(out, flags, context);
-  else await follow(out, context);
+  else await follow(out, flags, context);
 }
 
-async function lookOnce(out: string, { json }: WatchFlags, context: CommandContext): Promise<void> {
-  const watcher = await RunWatcher.open(out);
+async function lookOnce(out: string, { json, ...flags }: Flags, context: CommandContext): Promise<void> {
+  const outlets = await Outlets.open(out, flags);
+  const watcher = await RunWatcher.open(out, {
+    price: flags.price,
+    onIncident: (incident) => outlets.incident(incident),
+  });
   await watcher.finish();
   const state = watcher.state();
+  outlets.state(state);
+  await outlets.close();
   await mustHaveSteps(state);
   if (json) context.stdout.writeJson(renderJson(asJson(state)));
   else context.stdout.write(screenOf(state, context));
@@ -76,32 +102,54 @@ async function mustHaveSteps({ out, step }: WatchedRun): Promise<void> {
   );
 }
 
-async function follow(out: string, context: CommandContext): Promise<void> {
+async function follow(out: string, flags: Flags, context: CommandContext): Promise<void> {
+  const outlets = await Outlets.open(out, flags);
   const screen = Screen.on(context.stdout);
-  const watcher = await RunWatcher.open(out, {
+  const windows = flags.windows
+    ? new DeepWindows(out, flags.maxOverhead ?? DEFAULT_OVERHEAD, ({ id, evidence, traces }) =>
+        watcher.amend(id, evidence, traces),
+      )
+    : null;
+  const watcher: RunWatcher = await RunWatcher.open(out, {
+    price: flags.price,
     onIncident: (incident) => {
       if (!screen) context.stdout.line(incidentLine(incident));
+      outlets.incident(incident);
+      windows?.incident(
+        incident,
+        watcher.state().ranks.map((r) => r.rank),
+      );
     },
   });
   const stop = new AbortController();
   const end = () => stop.abort();
   process.once('SIGINT', end).once('SIGTERM', end);
   screen?.onQuit(end);
-  if (!screen) context.stdout.line(`watching ${out}; Ctrl-C ends it`);
+  // `whyslow run` closes it when the job has ended, and so does its own end.
+  let isOver = false;
+  const over = () => {
+    isOver = true;
+    end();
+  };
+  if (flags.untilStdinEnds) process.stdin.on('end', over).on('error', over).resume();
+  else if (!screen) context.stdout.line(`watching ${out}; Ctrl-C ends it`);
   let hasEnded = false;
   try {
-    hasEnded = await lookUntilEnd(watcher, stop.signal, () =>
-      screen?.show(`${screenOf(watcher.state(), context)}\nq quits\n`),
-    );
-    if (hasEnded) await watcher.finish();
+    hasEnded = await lookUntilEnd(watcher, stop.signal, () => {
+      screen?.show(`${screenOf(watcher.state(), context)}\nq quits\n`);
+      outlets.state(watcher.state());
+    });
+    if (hasEnded || isOver) await watcher.finish();
   } finally {
     screen?.close();
+    outlets.state(watcher.state());
+    await outlets.close();
     process.off('SIGINT', end).off('SIGTERM', end);
   }
   const state = watcher.state();
   if (screen) context.stdout.write(screenOf(state, context));
   const { step, usualMs } = state;
-  if (hasEnded)
+  if (hasEnded && !flags.untilStdinEnds)
     say(
       context,
       `the job has ended${step === null ? '' : ` at step ${formatWhole(step)}`}${usualMs === null ? '' : `, ${formatTime(ms(usualMs))} per step`}`,

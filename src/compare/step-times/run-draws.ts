@@ -261,7 +261,10 @@ function autocovariance(steps: ArrayLike<number>, lags: number): Float64Array {
 /** A pause takes this many times the usual step, and is this many deviations off. */
 const FAR = 1.5;
 const DEVIATIONS = 6;
-/** At most this share of a run's steps are pauses; with more, long steps belong to the job. One may be in any run. */
+/**
+ * At most this share of a run's steps are pauses; with more, long steps belong to the job. One among fewer than 50 steps may be
+ * either: input from eight workers may stop every ninth step.
+ */
 const RARE = 0.02;
 /** With fewer steps there is no usual step. */
 const USUAL_STEPS = 5;
@@ -274,8 +277,8 @@ export interface WithoutPauses {
 }
 
 /**
- * Shortens rare pauses (a first step that still warms up, a stall of the host) to the longest other step. One of them among
- * 200 steps would hide a difference of 5%. Long steps that come often stay: input in bursts is what a job costs.
+ * Shortens rare pauses (a stall of the host) to the longest other step. One of them among 200 steps would hide a difference of 5%.
+ * Long steps that come often, or may do so, stay: input in bursts is what a job costs.
  */
 export function shortenPauses(steps: RunSteps): WithoutPauses {
   const unchanged = { steps, pauses: 0, pausedMs: 0 };
@@ -283,7 +286,7 @@ export function shortenPauses(steps: RunSteps): WithoutPauses {
   const usual = median(steps);
   const limit = Math.max(FAR * usual, usual + DEVIATIONS * robustDeviation(steps));
   const pauses = steps.filter((s) => s > limit).length;
-  if (pauses === 0 || pauses > Math.max(1, RARE * steps.length)) return unchanged;
+  if (pauses === 0 || pauses > RARE * steps.length) return unchanged;
   const longest = largest(steps.filter((s) => s <= limit));
   const paused = steps.reduce((sum, s) => sum + Math.max(0, s - longest), 0);
   return { steps: steps.map((s) => Math.min(s, longest)), pauses, pausedMs: paused / steps.length };

@@ -4,6 +4,7 @@ import { diagnose } from '../../library/diagnose.js';
 import { chosenRules } from '../../library/rules.js';
 import type { Finding, Report, RuleInfo } from '../../library/vocabulary.js';
 import { briefDiagnose } from '../../render/brief/diagnose.js';
+import { noFix } from '../../render/step-time.js';
 import { renderRule } from '../../render/terminal/rules.js';
 import { type Answer, type Call, tool } from '../kit/tool.js';
 import { allowedPaths, PATHS, SELECTION, type Selected, selectionOf } from './arguments.js';
@@ -78,12 +79,13 @@ function noFinding({ findings }: Report, finding: string): InputError {
   );
 }
 
-function listed({ findings }: Report): Answer {
+function listed(report: Report): Answer {
+  const { findings } = report;
   const rows = findings.map(({ id, title, rule, speedup, cost }, i) => {
     const gain = speedup === null ? 'gain unknown' : `×${speedup.low} to ×${speedup.high}`;
     return `${i + 1}. [${id}] ${title} (${rule}; ${cost}, ${gain})`;
   });
-  return { text: rows.join('\n') || 'The evidence supports no particular fix.', report: { findings } };
+  return { text: rows.join('\n') || noFix(report), report: { findings } };
 }
 
 function inFull(finding: Finding, number: number, report: Report, rules: readonly RuleInfo[]): string {

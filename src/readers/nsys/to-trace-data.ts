@@ -156,7 +156,7 @@ function withoutTorch() {
   return {
     collectives,
     ops: { row, sequence: row, forwardThread: u16 },
-    shapes: { row, dims: u16, types: u16 },
+    shapes: { row, dims: u16, types: u16, values: u16 },
     python: { row, id: row, parent: row, module: row },
     syncs: { row, kind: u16, stream: i32, event: i32, recordCorrelation: i32 },
     memory: { row, bytes: f64, address: f64, allocated: f64, reserved: f64, deviceType: i32, deviceId: i32 },

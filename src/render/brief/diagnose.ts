@@ -2,6 +2,7 @@ import { namedRanks } from '../../base/rank-ranges.js';
 import { formatCount, formatTime } from '../../base/units.js';
 import type { Report } from '../../report/report.js';
 import type { Finding } from '../../rules/kit/finding.js';
+import { moneyLines, savedPerDay } from '../money.js';
 import { gain, jobSplit, rankCount, stepSource, stepSplit } from '../step-time.js';
 import { briefText, codeOf, firstOf } from './lines.js';
 
@@ -25,6 +26,7 @@ export function briefDiagnose(report: Report): string {
     ...stepLines(report),
     ...(next.length > 0 ? [verdict.bottleneck === 'unknown' ? 'To get an answer:' : 'Do next:'] : []),
     ...next.map((text) => `- ${text}`),
+    ...hardwareLines(report),
     ...(findings.length > 0 ? ['Fixes, in order:'] : []),
     ...findings.slice(0, IN_FULL).flatMap((finding, i) => inFull(finding, i + 1, report)),
     ...firstOf(findings.slice(IN_FULL), MOST_IN_SHORT, (finding, i) =>
@@ -34,6 +36,12 @@ export function briefDiagnose(report: Report): string {
     ...incidentLines(report),
     ...basisLines(report),
   ]);
+}
+
+/** How far from the hardware, where the GPU is the limit. */
+function hardwareLines({ verdict, hardware }: Report): string[] {
+  if (verdict.bottleneck !== 'gpu' || !hardware) return [];
+  return [`hardware: ${hardware.text.join('. ')}.`, ...hardware.kernels.map(({ text }) => `- ${text}`)];
 }
 
 function stepLines(report: Report): string[] {
@@ -50,23 +58,29 @@ function stepLines(report: Report): string[] {
     ...asRecorded,
     ...(step.iteration ? [`a step here is one iteration: ${step.iteration.text}`] : []),
     ...(whole === '' ? [] : [`job: ${whole}`]),
+    ...moneyLines(report),
   ];
 }
 
 function titleOf(finding: Finding, number: number, report: Report): string {
   const { id, rule, title, cost, addresses, speedup, ranks } = finding;
-  const price = addresses === null ? cost : `${cost}, ${gain(speedup, report.step.ms)}`;
+  const price =
+    addresses === null
+      ? cost
+      : `${cost}, ${[gain(speedup, report.step.ms), savedPerDay(report, id)].filter(Boolean).join(', ')}`;
   const some = ranks.length > 0 && ranks.length < rankCount(report) ? ` on ${namedRanks(ranks)}` : '';
   return `${number}. [${id}] ${title}${some} (${rule}; ${price})`;
 }
 
 function inFull(finding: Finding, number: number, report: Report): string[] {
-  const { evidence, fix, risk } = finding;
+  const { evidence, fix, further, risk } = finding;
   return [
     titleOf(finding, number, report),
     ...evidence.slice(0, MOST_EVIDENCE).map((e) => `   evidence: ${e.text}`),
     ...codeOf(fix.code, MOST_CODE),
     ...(fix.text === '' ? [] : [`   ${fix.text}`]),
+    ...(further ? [`   a step further: ${further.title} (${gain(further.speedup, report.step.ms)})`] : []),
+    ...(further ? codeOf(further.fix.code, MOST_CODE) : []),
     ...(risk === 'none' ? [] : [`   risk: ${risk}`]),
   ];
 }

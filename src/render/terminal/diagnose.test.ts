@@ -144,6 +144,8 @@ describe('renderDiagnose', () => {
            uses more memory
 
         1 file read, health good
+
+        knob: an argument · \`whyslow rules T4\` explains T4
       "
     `);
   });
@@ -250,6 +252,9 @@ describe('renderDiagnose', () => {
           [byte 12345] → the last step is left out
           and 1 more (--all lists them)
         4 other files ignored: notes.txt, run.py, a, …
+
+        free: a flag at start-up · knob: an argument · hardware: other hardware ·
+        \`whyslow rules T4\` explains T4 · health: how well the recording shows the job
       "
     `);
   });

@@ -1,11 +1,13 @@
 import { namedRanks } from '../../base/rank-ranges.js';
 import { largest } from '../../base/statistics.js';
 import { formatCount, formatWholePercent } from '../../base/units.js';
-import type { Risk } from '../../remedies/kit/remedy.js';
+import type { Cost, Risk } from '../../remedies/kit/remedy.js';
 import type { Report } from '../../report/report.js';
 import type { Evidence, Finding } from '../../rules/kit/finding.js';
-import { gain, jobSplit, rankCount, stepSource, stepSplit } from '../step-time.js';
+import { moneyLines, savedPerDay } from '../money.js';
+import { gain, jobSplit, noFix, rankCount, stepSource, stepSplit } from '../step-time.js';
 import { rankSection } from './diagnose-ranks.js';
+import { hardwareSection } from './hardware.js';
 import { gradePaint, healthProblem } from './health.js';
 import { incidentSection } from './incidents.js';
 import {
@@ -48,7 +50,19 @@ function findingInFull(finding: Finding, number: number, report: Report, page: P
     ...(more > 0 ? [c.dim(`${INDENT}${NO_LABEL}and ${more} more (--all lists them)`)] : []),
     ...(finding.fix.code ? codeLines(finding.fix.code, page, INDENT).map(c.cyan) : []),
     ...(finding.fix.text ? paragraph(finding.fix.text, page, INDENT) : []),
+    ...furtherFix(finding, report, page),
     ...(risk ? paragraph(risk, page, INDENT, c.yellow) : []),
+  ];
+}
+
+/** The second level of a fix, with the gain of both. */
+function furtherFix({ further }: Finding, report: Report, page: Page): string[] {
+  if (!further) return [];
+  const { c } = page;
+  const lines = hanging(INDENT, `A step further: ${further.title}`, page);
+  return [
+    ...bothEnds(lines, gain(further.speedup, report.step.ms), page, INDENT, { left: same, right: c.green }),
+    ...(further.fix.code ? codeLines(further.fix.code, page, INDENT).map(c.cyan) : []),
   ];
 }
 
@@ -70,8 +84,12 @@ const withPrice = (lines: readonly string[], right: string, page: Page, left: Pa
 const numbered = (number: number) => `${String(number).padStart(3)}  `;
 
 /** Advice on measuring wins back no time, so it has no gain to be unknown. */
-const price = ({ cost, addresses, speedup }: Finding, report: Report) =>
-  addresses === null ? cost : `${cost}  ${gain(speedup, report.step.ms)}`;
+function price({ id, cost, addresses, speedup }: Finding, report: Report): string {
+  const saved = savedPerDay(report, id);
+  return addresses === null
+    ? cost
+    : `${cost}  ${gain(speedup, report.step.ms)}${saved === '' ? '' : `, ${saved}`}`;
+}
 
 /** Names the ranks, unless the finding is on all of them or its title names them. */
 function onRanks({ ranks, title }: Finding, report: Report): string {
@@ -123,15 +141,17 @@ const NOT_ANALYZED = 'other-window';
 export function renderDiagnose(report: Report, { color, columns, all = false }: DiagnosePage): string {
   const page = pageFor(color, columns);
   const sections = [
-    [...verdict(report, page), ...job(report, page), ...step(report, page)],
+    [...verdict(report, page), ...job(report, page), ...step(report, page), ...money(report, page)],
     next(report, page),
     incidentSection(report, page, all),
     ...findings(report, page, all),
+    hardwareSection(report, page, all),
     hostLineSection(report, page, all),
     rankSection(report, page, all),
     runSection(report, page),
     all ? silentRules(report, page) : [],
     basis(report, page, all),
+    terms(report, page),
   ];
   const texts = sections.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'));
   return `${texts.join('\n\n')}\n`;
@@ -180,6 +200,9 @@ function step(report: Report, page: Page): string[] {
   return [...told, ...paragraph(`a step here is one iteration: ${step.iteration.text}`, page, '  ')];
 }
 
+const money = (report: Report, page: Page): string[] =>
+  moneyLines(report).flatMap((text) => paragraph(text, page, '  '));
+
 function next({ verdict }: Report, page: Page): string[] {
   if (verdict.next.length === 0) return [];
   const items = verdict.next.flatMap((text) => hanging('  - ', text, page));
@@ -191,7 +214,7 @@ function next({ verdict }: Report, page: Page): string[] {
 function findings(report: Report, page: Page, all: boolean): string[][] {
   const { bottleneck, next } = report.verdict;
   if (report.findings.length === 0 && bottleneck !== 'unknown' && next.length === 0)
-    return [paragraph('The evidence supports no particular fix.', page, '  ')];
+    return [paragraph(noFix(report), page, '  ')];
   const inFull = all ? report.findings.length : FINDINGS_IN_FULL;
   const full = report.findings.slice(0, inFull).map((f, i) => findingInFull(f, i + 1, report, page, all));
   const rest = report.findings
@@ -235,6 +258,27 @@ function basis(report: Report, page: Page, all: boolean): string[] {
     ...ignoredFiles(report, page, all),
   ];
 }
+
+const COST_WORDS: Readonly<Record<Cost, string>> = {
+  free: 'a flag at start-up',
+  knob: 'an argument',
+  code: 'an edit',
+  hardware: 'other hardware',
+};
+
+/** What the short words on the page mean: the costs that occur, rule numbers, and health if it is not good. */
+function terms({ findings, health }: Report, page: Page): string[] {
+  const costs = COSTS_IN_ORDER.filter((cost) => findings.some((f) => f.cost === cost));
+  const rule = findings[0]?.rule;
+  const words = [
+    ...costs.map((cost) => `${cost}: ${COST_WORDS[cost]}`),
+    ...(rule ? [`\`whyslow rules ${rule}\` explains ${rule}`] : []),
+    ...(health.grade === 'good' ? [] : ['health: how well the recording shows the job']),
+  ];
+  return words.length === 0 ? [] : paragraph(words.join(' · '), page, '  ', page.c.dim);
+}
+
+const COSTS_IN_ORDER = ['free', 'knob', 'code', 'hardware'] as const;
 
 function ignoredFiles({ ignored }: Report, page: Page, all: boolean): string[] {
   if (ignored.length === 0) return [];

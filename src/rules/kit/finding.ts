@@ -20,8 +20,19 @@ export interface Finding {
   readonly ranks: readonly number[];
   readonly evidence: readonly Evidence[];
   readonly fix: Fix;
+  /** A larger fix that extends this one: a second level of the same recommendation. Null: there is none, or its gain is unknown. */
+  readonly further: FurtherFix | null;
   /** The bottleneck whose time it wins back; those of the verdict come first. Null: none (advice on measuring). */
   readonly addresses: Bottleneck | null;
+}
+
+/** Gains are those of both levels together. */
+export interface FurtherFix {
+  readonly id: string;
+  readonly title: string;
+  readonly fix: Fix;
+  readonly speedup: Speedup;
+  readonly saving_ms: Ms;
 }
 
 /** Step time before, divided by step time after. */

@@ -1,21 +1,12 @@
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { type Capabilities, capabilities } from '../../facts/device-rates.js';
+import { REACHED } from '../../facts/reached-rates.js';
 import type { Plan } from '../../replay/plan.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import type { Level, Levels } from './rule.js';
 import { editWork, type WorkTest } from './work.js';
 
-export type MatrixPrecision = 'fp64' | 'fp32' | 'tf32' | 'bf16' | 'fp16';
-
-/**
- * Part of the vendor's dense peak that matrix products of training reach, from the zoo's transformers on an H200
- * (10.7 TFLOP per step: fp32 51, tf32 304, bf16 778 TFLOP/s) and `table_doubles` (fp64 41). The ratio of two of them carries
- * over to other devices better than either alone.
- */
-// biome-ignore format: a table
-const REACHED: Readonly<Record<MatrixPrecision, number>> = {
-  fp64: 0.61, fp32: 0.76, tf32: 0.61, bf16: 0.79, fp16: 0.79,
-};
+export type MatrixPrecision = keyof typeof REACHED;
 
 /** How much better or worse than in the zoo a model's shapes may do. */
 const SPREAD: Levels = { low: 0.6, likely: 1, high: 1.25 };

@@ -89,8 +89,8 @@ interface RuleBase {
   /** Its findings count even if the gain is small: the fault is worth naming by itself. */
   readonly smallGain?: 'allowed';
   /**
-   * Id of the smaller fix that this one extends (compile → compile with CUDA graphs). The pair is ranked once, by its better
-   * gain. This one is listed after the other priced fixes, never among the first two.
+   * Id of the smaller fix that this one extends (compile → compile with CUDA graphs). Together they are one finding with two levels,
+   * ranked by the better gain.
    */
   readonly furtherThan?: FindingId;
   /** Its findings come before those that address the bottleneck: all other ranks wait for this one. */

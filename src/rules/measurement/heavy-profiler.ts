@@ -25,11 +25,15 @@ export const rule: TraceRule = {
     ...about('light-profiler'),
     thresholds: [],
   },
-  check(view) {
+  check(view, run) {
     const { switches, detail } = view.facts;
     const on = SLOW.filter((s) => switches.includes(s));
     const frames = (detail?.frames ?? 0) / (detail?.steps ?? 1);
     if (on.length === 0 && frames === 0) return silent('only what is needed was recorded');
+    // Shapes show how far kernels are from the hardware, and hardly slow a step that waits for the GPU.
+    const usesShapes = run.verdict.bottleneck === 'gpu' && detail !== null && detail.hardware !== null;
+    if (usesShapes && frames === 0 && on.every((s) => s === 'record_shapes'))
+      return silent('only shapes were recorded besides, which this verdict needs');
     const text = `recorded with ${on.length > 0 ? on.join(', ') : 'Python stacks'}`;
     return found({
       id: 'heavy-profiler',

@@ -25,6 +25,7 @@ import {
 import type { StepRange } from '../../facts/step-facts.js';
 import type { Plan } from '../../replay/plan.js';
 import { planShape } from '../../replay/plan-shape.js';
+import type { HardwareUse, ShapedWork } from '../detail/hardware-use.js';
 import type { InputFacts } from '../detail/input-facts.js';
 import type { KernelGrid, KernelTotal } from '../detail/kernel-table.js';
 import type { LoaderQueue } from '../detail/loader-queue.js';
@@ -142,6 +143,23 @@ const pausesShape = object<Pauses>({
   inCall: nullable(object<NonNullable<Pauses['inCall']>>({ name: text, time: number() })),
 });
 
+const hardwareShape = object<HardwareUse>({
+  works: list(
+    object<ShapedWork>({
+      operator: text,
+      shapes: text,
+      kernel: text,
+      class: oneOf(CLASSES),
+      precision: oneOf(PRECISIONS),
+      calls: whole(),
+      total: number(),
+      flops: number(),
+      bytes: number(),
+    }),
+  ),
+  total: number(),
+});
+
 const withoutPlan: Shape<Plan | null> = exactly(null);
 
 export const lightFactsShape: Shape<TraceFacts> = checked(
@@ -186,6 +204,7 @@ export const lightFactsShape: Shape<TraceFacts> = checked(
         events: whole(),
         frames: whole(),
         pauses: pausesShape,
+        hardware: exactly(null),
       }),
     ),
   }),
@@ -197,6 +216,7 @@ export interface FactsDetail {
   readonly kernels: readonly KernelTotal[];
   readonly operators: readonly OperatorTotal[];
   readonly plan: Plan | null;
+  readonly hardware: HardwareUse | null;
 }
 
 export const detailShape: Shape<FactsDetail> = checked(
@@ -204,6 +224,7 @@ export const detailShape: Shape<FactsDetail> = checked(
     kernels: list(kernelShape),
     operators: list(operatorShape),
     plan: nullable(planShape),
+    hardware: nullable(hardwareShape),
   }),
   ({ plan, kernels }) => plan && below('kernel', plan.works.kernel, kernels.length),
 );
@@ -212,11 +233,12 @@ export const detailOf = ({ kernels, detail }: TraceFacts): FactsDetail => ({
   kernels,
   operators: detail?.operators ?? [],
   plan: detail?.plan ?? null,
+  hardware: detail?.hardware ?? null,
 });
 
-export const withDetail = (light: TraceFacts, { kernels, operators, plan }: FactsDetail): TraceFacts => ({
+export const withDetail = (light: TraceFacts, { kernels, ...detail }: FactsDetail): TraceFacts => ({
   ...light,
   light: false,
   kernels,
-  detail: light.detail && { ...light.detail, operators, plan },
+  detail: light.detail && { ...light.detail, ...detail },
 });

@@ -99,6 +99,14 @@ describe('start-up', () => {
     expect(startUp!.left).toBe(0);
   });
 
+  it('is not seen in an operator that was fast before: another process may have had its core', () => {
+    const stepOf = (ms: number) =>
+      `host 1  ProfilerStep#0 0-${100 + ms} | aten::mm 10-50 | aten::relu 60-${70 + ms}`;
+    const usual = Array.from({ length: 4 }, () => [stepOf(0), 100] as const);
+    expect(run(...usual, [stepOf(4000), 4100], ...usual).startUp).toBeNull();
+    expect(run([stepOf(4000), 4100], ...usual).startUp).toMatchObject({ time: 4_010_000, steps: 1 });
+  });
+
   it('of a recording that is nothing else is reported as its share', () => {
     const cold = `
       host 1  cudaLaunchKernel 0-5000 #1 | cudaLaunchKernel 5010-9000 #2 | cudaLaunchKernel 9010-9020 #3 | cudaLaunchKernel 9030-9040 #4 | cudaLaunchKernel 9050-9060 #5 | cuModuleLoadData 9070-14000 | cudaLaunchKernel 14010-14020 #6

@@ -10,7 +10,7 @@ import {
   unionOfSpans,
 } from '../../base/intervals.js';
 import { lowerBound } from '../../base/search.js';
-import { median } from '../../base/statistics.js';
+import { median, smallest } from '../../base/statistics.js';
 import type { Ns, Share } from '../../base/units.js';
 import { Category } from '../../model/category.js';
 import { SYNCHRONIZES } from '../../model/host-names.js';
@@ -60,12 +60,21 @@ export function startUpSpans(trace: Trace, host: HostSpans): Spans {
   const namesOfLong = new Set(Array.from(long, (row) => name[row]!));
   const byName = groupBy(Array.from(calls.filter((row) => namesOfLong.has(name[row]!))), (row) => name[row]!);
   const usual = new Map([...byName].map(([id, rows]) => [id, median(rows.map((row) => dur[row]!))]));
+  // Kernels are loaded when they are first launched, so any launch may be the first of its kernel. An operator that has taken its
+  // usual time before is not started up later: something else held it up, such as another process on its core.
+  const firstUsual = new Map(
+    [...byName].map(([id, rows]) => [
+      id,
+      smallest(rows.filter((row) => dur[row]! < FIRST_CALL * usual.get(id)!).map((row) => ts[row]!)),
+    ]),
+  );
   const isFirst = (row: number) => {
     const rows = byName.get(name[row]!)!;
     if (ALWAYS_START_UP.test(trace.name(row))) return true;
-    return rows.length < FEW_CALLS
-      ? dur[row]! >= LONG_FEW && trace.category(row) !== Category.cpuOp
-      : dur[row]! >= FIRST_CALL * usual.get(name[row]!)!;
+    const isOperator = trace.category(row) === Category.cpuOp;
+    if (rows.length < FEW_CALLS) return dur[row]! >= LONG_FEW && !isOperator;
+    if (isOperator && ts[row]! > firstUsual.get(name[row]!)!) return false;
+    return dur[row]! >= FIRST_CALL * usual.get(name[row]!)!;
   };
   const once = unionOf(Array.from(long.filter(isFirst), (row) => [ts[row]!, ts[row]! + dur[row]!] as const));
   return union(union(once, unionOfSpans(host.ofKind(COMPILE_SPAN))), captures(trace, calls));

@@ -14,6 +14,8 @@ export class IncidentsFile {
   readonly path: string;
   /** Lines that are in the file already: whoever watches a job again finds the same incidents. */
   readonly #written = new Set<string>();
+  /** The last versions that were there before. */
+  readonly #earlier = new Map<string, Incident>();
   #queue: Promise<void> = Promise.resolve();
   #problem: string | null = null;
 
@@ -29,13 +31,15 @@ export class IncidentsFile {
   async load(): Promise<readonly Incident[]> {
     const lines = await linesOf(this.path);
     for (const line of lines) this.#written.add(line);
-    return latestOf(lines);
+    const latest = latestOf(lines);
+    for (const incident of latest) this.#earlier.set(keyOf(incident), incident);
+    return latest;
   }
 
   /** Never fails: a full disk or a folder that is gone must not end the watching. What was not written is tried again. */
   write(incidents: readonly Incident[]): Promise<void> {
     this.#queue = this.#queue.then(async () => {
-      const fresh = incidents.map((i) => JSON.stringify(i)).filter((line) => !this.#written.has(line));
+      const fresh = incidents.filter((i) => !this.has(i)).map((i) => JSON.stringify(i));
       if (fresh.length === 0) return;
       try {
         await append(this.path, fresh.map((line) => `${line}\n`).join(''));
@@ -48,11 +52,20 @@ export class IncidentsFile {
     return this.#queue;
   }
 
-  /** Whether this very line is in the file. */
+  /** Whether it is in the file, or was found before: by then, telemetry may have shown more, or less, of the cause. */
   has(incident: Incident): boolean {
-    return this.#written.has(JSON.stringify(incident));
+    if (this.#written.has(JSON.stringify(incident))) return true;
+    const earlier = this.#earlier.get(keyOf(incident));
+    if (!earlier) return false;
+    const isSame = earlier.state === incident.state && earlier.kind === incident.kind;
+    const isOlder = earlier.state !== 'open' && incident.state === 'open';
+    return isOlder || (isSame && incident.after_ms <= SAME * earlier.after_ms);
   }
 }
+
+/** It has grown since if it takes longer than this many times. */
+const SAME = 1.02;
+const keyOf = ({ run, id }: Incident) => `${run} ${id}`;
 
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0);
 

@@ -41,6 +41,24 @@ const LASTS = { least: 10_000, most: 60_000, share: 1 / 30 };
 /** Rises after which a slow-down is one that grows. */
 const GROWING = 3;
 
+/** Slow-downs that a later one came on top of. */
+const BELOW = 'job below ';
+/** A level that is so close to that of before is back. */
+const CLOSE = 1.03;
+/** A rise by this part of what there was already may have a reason of its own. */
+const OWN_WEIGHT = 0.5;
+
+/** Whether a slow-down on top of another has another reason. */
+function isAnother(
+  { cause, before_ms, after_ms }: Incident,
+  before: number,
+  after: number,
+  why: Explanation,
+) {
+  const other = why.isMoreWork ? 'more-work' : why.cause;
+  return other !== cause && other !== 'unknown' && after - before >= OWN_WEIGHT * (after_ms - before_ms);
+}
+
 interface Open {
   incident: Incident;
   isPublished: boolean;
@@ -55,6 +73,8 @@ export class IncidentBook {
   readonly #open = new Map<string, Open>();
   readonly #publish: (incident: Incident) => void;
   #firstTime = Number.NaN;
+  /** Of a GPU for an hour. Null: not known. */
+  price: number | null = null;
 
   constructor(publish: (incident: Incident) => void) {
     this.#publish = publish;
@@ -66,18 +86,25 @@ export class IncidentBook {
 
   changed({ change, before, after, onset, why, detected, world }: Changed): void {
     const open = this.#open.get('job');
-    if (open && open.incident.kind !== 'faster' && change.direction === 'up') {
-      open.rises++;
-      const kind = open.rises >= GROWING && open.incident.alarm ? 'growing' : open.incident.kind;
-      this.#update('job', { kind, after_ms: after, change: after / open.incident.before_ms - 1 }, world);
-      return;
-    }
-    // A partial return: still slower than before, but less so.
-    if (open && open.incident.kind !== 'faster' && after > open.incident.before_ms) {
+    const isSlower = open !== undefined && open.incident.kind !== 'faster';
+    if (isSlower && change.direction === 'up') {
+      // A second reason, of its own weight, is an incident of its own on top of the first.
+      if (!isAnother(open.incident, before, after, why)) {
+        open.rises++;
+        const kind = open.rises >= GROWING && open.incident.alarm ? 'growing' : open.incident.kind;
+        this.#update('job', { kind, after_ms: after, change: after / open.incident.before_ms - 1 }, world);
+        return;
+      }
+      this.#open.delete('job');
+      this.#open.set(`${BELOW}${open.incident.id}`, open);
+    } else if (isSlower && after > CLOSE * open.incident.before_ms) {
+      // A partial return: still slower than before, but less so.
       this.#update('job', { after_ms: after, change: after / open.incident.before_ms - 1 }, world);
       return;
-    }
-    if (open) this.#end('job', 'ended', detected);
+    } else if (isSlower) {
+      this.#endTop(detected);
+      if (this.#open.has('job') || after > open.incident.before_ms / CLOSE) return;
+    } else if (open) this.#end('job', 'ended', detected);
     const isUp = change.direction === 'up';
     const kind: IncidentKind = !isUp ? 'faster' : why.isMoreWork ? 'more-work' : 'slower';
     const late = why.ranks.length === 1 ? this.#open.get(`rank:${why.ranks[0]}`) : undefined;
@@ -97,8 +124,18 @@ export class IncidentBook {
   }
 
   /** The pace is what it was before. */
-  returned(now: Moment, _onset: number): void {
+  returned(now: Moment): void {
+    for (const key of [...this.#open.keys()])
+      if (key === 'job' || key.startsWith(BELOW)) this.#end(key, 'ended', now);
+  }
+
+  /** The last slow-down is over, and the one that it came on top of goes on. */
+  #endTop(now: Moment): void {
     this.#end('job', 'ended', now);
+    const below = [...this.#open.keys()].findLast((key) => key.startsWith(BELOW));
+    if (below === undefined) return;
+    this.#open.set('job', this.#open.get(below)!);
+    this.#open.delete(below);
   }
 
   behind({ rank, share, usual, onset, why, detected, world }: Behind): void {
@@ -160,6 +197,18 @@ export class IncidentBook {
       ],
       world: 0,
     });
+  }
+
+  /** What a profiler window shows about it, once it was recorded. */
+  amend(id: string, evidence: readonly string[], traces: readonly string[]): void {
+    const add = (i: Incident): Incident => ({
+      ...i,
+      evidence: [...i.evidence, ...evidence],
+      traces: [...i.traces, ...traces],
+    });
+    for (const open of this.#open.values()) if (open.incident.id === id) open.incident = add(open.incident);
+    const known = this.#all.find((i) => i.id === id);
+    if (known) this.#replace(add(known));
   }
 
   restarted(now: Moment): void {
@@ -229,10 +278,12 @@ export class IncidentBook {
       sentence: sentenceOf(worded),
       fix: alarm ? fixOf(cause) : null,
       rank_hours_per_hour: alarm && after > before ? rounded((world * (after - before)) / after) : null,
+      cost_per_day: null,
       traces: [],
     };
-    this.#open.set(key, { incident, isPublished: instead?.isPublished ?? false, rises: 1 });
-    if (instead?.isPublished) this.#replace(incident);
+    const priced = this.#priced(incident);
+    this.#open.set(key, { incident: priced, isPublished: instead?.isPublished ?? false, rises: 1 });
+    if (instead?.isPublished) this.#replace(priced);
   }
 
   /** A job that began again has the same steps once more. */
@@ -254,12 +305,18 @@ export class IncidentBook {
     } = fields;
     const { before_ms, alarm } = open.incident;
     const changed = { ...open.incident, kind, after_ms: rounded(after_ms), change: rounded(change) };
-    open.incident = {
+    open.incident = this.#priced({
       ...changed,
       sentence: sentenceOf(changed),
       rank_hours_per_hour: alarm ? rounded((world * (after_ms - before_ms)) / after_ms) : null,
-    };
+    });
     if (open.isPublished) this.#replace(open.incident);
+  }
+
+  #priced(incident: Incident): Incident {
+    const { rank_hours_per_hour: lost } = incident;
+    if (this.price === null || lost === null) return incident;
+    return { ...incident, cost_per_day: rounded(24 * lost * this.price) };
   }
 
   #end(key: string, state: 'ended' | 'restarted', now: Moment): void {

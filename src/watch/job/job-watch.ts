@@ -61,6 +61,13 @@ export class JobWatch implements StepSink {
   get incidents(): readonly Incident[] {
     return this.#book.incidents;
   }
+  /** Of a GPU for an hour. */
+  set price(price: number | null) {
+    this.#book.price = price;
+  }
+  get run(): string | null {
+    return this.#book.run;
+  }
   get latest(): { readonly step: number; readonly time: number } {
     return this.#latest;
   }
@@ -102,6 +109,11 @@ export class JobWatch implements StepSink {
     const growth = Number.isNaN(this.#begun) ? null : this.machines?.growth(this.#begun);
     if (growth && !this.isLearning)
       this.#book.leaks(growth, this.#steps.at(growth.since), this.#latest, this.usual);
+  }
+
+  /** Evidence from elsewhere about an incident. */
+  amend(id: string, evidence: readonly string[], traces: readonly string[]): void {
+    this.#book.amend(id, evidence, traces);
   }
 
   /** Nothing more comes for now. */
@@ -194,7 +206,7 @@ export class JobWatch implements StepSink {
     const onset = this.#values.ago(change.age);
     const [before, after] = [Math.exp(change.before), Math.exp(change.after)];
     if (change.isReturn) {
-      this.#book.returned(this.#latest, onset.step);
+      this.#book.returned(this.#latest);
       return;
     }
     const why = withMachines(explainChange(this.ranks, onset.step, after - before), this.machines, {

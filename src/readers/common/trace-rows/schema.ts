@@ -64,7 +64,11 @@ export const SIDE_TABLES = [
     destination: ['token', 'dst kind'],
   }),
   table('ops', 32768, { sequence: ['u32', 'Sequence number'], forwardThread: ['u32', 'Fwd thread id'] }),
-  table('shapes', 16384, { dims: ['token', 'Input Dims', 'Input dims'], types: ['token', 'Input type'] }),
+  table('shapes', 16384, {
+    dims: ['token', 'Input Dims', 'Input dims'],
+    types: ['token', 'Input type'],
+    values: ['token', 'Concrete Inputs'],
+  }),
   table('python', 16384, {
     id: ['u32', 'Python id'],
     parent: ['u32', 'Python parent id'],
