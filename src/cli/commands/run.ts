@@ -290,13 +290,14 @@ async function report(
   context: CommandContext,
 ): Promise<void> {
   const from = others ? { factsOf: others.factsOf } : {};
-  const newest = await diagnosed([out], from, context);
+  const priced = options.price === undefined ? {} : { price: options.price };
+  const newest = await diagnosed([out], { ...from, ...priced }, context);
   if (options.report) await writeFile(options.report, renderJson(newest));
   if (!options.diagnose) return;
   const target = options.stdout ? context.stdout : context.stderr;
   const earlier = newest.runs.filter((run) => !run.analyzed && isRunOf(run.id, id));
   for (const run of earlier) {
-    const one = await diagnosed([out], { ...from, run: run.id }, context);
+    const one = await diagnosed([out], { ...from, ...priced, run: run.id }, context);
     target.line(headline(run));
     target.write(`${await forTerminal(one, {}, context, target)}\n`);
   }
