@@ -17,7 +17,7 @@ export interface PaceChange {
 }
 
 /** Steps on each side. With fewer, a pause looks like a change. */
-const LEAST_SIDE = 6;
+const LEAST_SIDE = 8;
 /** As a share of the recorded steps: what comes at the very end is how the job ends. */
 const LEAST_PART = 0.1;
 /** Smaller changes come and go on shared machines. */
