@@ -1,14 +1,15 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { diagnose } from '../src/library/diagnose.js';
 import { confidenceTable } from './confidence.js';
 import { type CaseScore, type Ratio, scoreCase, share, type Totals, totalsOf } from './score.js';
+import { accuracyTable, type ScoredSet } from './table.js';
 import { readTruth, type ZooTruth } from './truth.js';
 
 /**
- * `npm run zoo [DIR...]`: diagnoses every case under DIR (default: the shipped fixtures) and compares the
- * answers with what was measured. Exits with 1 when a score is below its floor.
+ * `npm run zoo [DIR...]`: diagnoses every case under DIR (default: all in this repository) and compares the answers with what
+ * was measured. Ends with the table of docs/accuracy.md. Exits with 1 when a score is below its floor.
  */
 const FLOOR = { verdict: 0.95, top2: 0.9, first: 0.9, gain: 0.6, inRange: 0.6, step: 0.85 };
 const MOST_OVERPROMISED = 0.1;
@@ -83,15 +84,18 @@ function summary(totals: Totals): string {
   ].join(' · ');
 }
 
-const shipped = fileURLToPath(new URL('./fixtures', import.meta.url));
+const zoo = fileURLToPath(new URL('.', import.meta.url));
+export const SHIPPED = ['fixtures', 'clean/a', 'clean/b', 'clean/new', 'clean/unseen'];
 
 async function main(): Promise<void> {
   const args = process.argv.slice(2);
   const directories = args.filter((a) => !a.startsWith('--'));
   const all: CaseScore[] = [];
-  for (const directory of directories.length > 0 ? directories : [shipped]) {
+  const sets: ScoredSet[] = [];
+  for (const directory of directories.length > 0 ? directories : SHIPPED.map((name) => join(zoo, name))) {
     const { truth, scores } = await scoreZoo(directory);
     all.push(...scores);
+    sets.push({ name: SHIPPED.find((name) => join(zoo, name) === resolve(directory)) ?? directory, scores });
     if (args.includes('--json')) process.stdout.write(`${JSON.stringify({ directory, scores }, null, 1)}\n`);
     else
       process.stdout.write(
@@ -100,7 +104,8 @@ async function main(): Promise<void> {
   }
   const totals = totalsOf(all);
   if (!args.includes('--json')) process.stdout.write(`${confidenceTable(all)}\n`);
-  if (directories.length > 1) process.stdout.write(`all: ${summary(totals)}\n`);
+  if (sets.length > 1) process.stdout.write(`all: ${summary(totals)}\n`);
+  if (!args.includes('--json')) process.stdout.write(`\n${accuracyTable(sets)}\n`);
   const missed = missedFloors(totals);
   if (missed.length === 0) return;
   process.stderr.write(`below the floor: ${missed.join('; ')}\n`);

@@ -63,7 +63,7 @@ def test_no_profiler_exists_between_windows(tmp_path: Path) -> None:
     tier.close()
     assert seen == {
         **dict.fromkeys((0, 1, 2, 6, 7, 8), (False, False)),
-        3: (False, True),  # warm-up
+        3: (True, True),  # warm-up: counted, and thrown away
         4: (True, True),
         5: (True, True),
     }

@@ -9,6 +9,11 @@ import { type ExportOptions, exportTables } from './export.js';
 
 export type { QueryColumn, QueryRow, QueryRows } from '../tables/sql.js';
 
+export interface QueryOptions extends Omit<ExportOptions, 'out' | 'force' | 'tables'> {
+  /** Ends the query. */
+  readonly signal?: AbortSignal;
+}
+
 /**
  * Runs a query over the tables of a run, or of a folder that `exportTables` wrote. `use` takes the rows as they come. The
  * tables of a run go to a temporary folder (TMPDIR), which is gone afterwards.
@@ -16,7 +21,7 @@ export type { QueryColumn, QueryRow, QueryRows } from '../tables/sql.js';
 export async function queryTables(
   path: string,
   query: string,
-  options: Omit<ExportOptions, 'out' | 'force' | 'tables'>,
+  { signal, ...options }: QueryOptions,
   use: (rows: QueryRows) => Promise<void>,
   onProblems: (problems: readonly Problem[]) => void = () => {},
 ): Promise<void> {
@@ -24,6 +29,8 @@ export async function queryTables(
   const folder = mkdtempSync(join(tmpdir(), 'whyslow-sql-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   const finished = leaveNothing(remove);
+  const interrupt = () => database.interrupt();
+  signal?.addEventListener('abort', interrupt);
   try {
     const isExported = hasTables(path);
     if (!isExported) {
@@ -34,6 +41,7 @@ export async function queryTables(
     await database.attach(realpathSync(isExported ? path : folder), join(folder, 'spilled'));
     await use(await database.query(query));
   } finally {
+    signal?.removeEventListener('abort', interrupt);
     database.close();
     finished();
     remove();

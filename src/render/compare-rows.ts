@@ -96,15 +96,16 @@ const times = (speedup: number) => `×${speedup.toFixed(speedup >= 10 ? 1 : 2)}`
 export const rangeText = ({ low, likely, high }: Speedup): string =>
   low === high ? times(likely) : `${times(likely)} (${times(low)} to ${times(high)})`;
 
-/** One line each: what is gone with prediction and outcome, what is new. */
-export function findingLines({ findings }: CompareReport): string[] {
+/** One line each: what is gone with prediction and outcome, what is new. `withIds`: to ask for them by id. */
+export function findingLines({ findings }: CompareReport, withIds = false): string[] {
+  const idOf = (id: string) => (withIds ? `[${id}] ` : '');
   const predicted = new Map(findings.predicted.map((p) => [p.id, p]));
   const gone = findings.gone.map(({ id, rule, title }) => {
     const found = predicted.get(id);
-    if (!found) return `gone: ${title} (${rule})`;
+    if (!found) return `gone: ${idOf(id)}${title} (${rule})`;
     const range = rangeText(found.speedup);
     const outcome = found.measured === null ? '' : `, measured ${times(found.measured)}`;
-    return `gone: ${title} (${rule}); predicted ${range}${outcome}`;
+    return `gone: ${idOf(id)}${title} (${rule}); predicted ${range}${outcome}`;
   });
   const { together } = findings;
   return [
@@ -112,7 +113,7 @@ export function findingLines({ findings }: CompareReport): string[] {
     ...(together
       ? [`together: predicted ${times(together.predicted)}, measured ${times(together.measured)}`]
       : []),
-    ...findings.new.map(({ rule, title }) => `new: ${title} (${rule})`),
+    ...findings.new.map(({ id, rule, title }) => `new: ${idOf(id)}${title} (${rule})`),
   ];
 }
 

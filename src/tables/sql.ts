@@ -92,6 +92,11 @@ export class Database {
     });
   }
 
+  /** Ends the query that runs: the iterator over its rows throws. */
+  interrupt(): void {
+    this.#connection.interrupt();
+  }
+
   close(): void {
     this.#connection.closeSync();
   }

@@ -1,5 +1,7 @@
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Report } from '../../src/report/report.js';
 import { root, until } from '../helpers/cli.js';
@@ -75,6 +77,20 @@ describeWithTorch('whyslow from its wheel, on a machine without Node', () => {
     expect(ran.code).toBe(0);
     expect(ran.stderr).toMatch(/^Data-bound: /m);
     expect(ran.stderr).toMatch(/whyslow: measured 1 rank/);
+  });
+
+  it('the skill and the server for agents are in the wheel', async () => {
+    const to = join(installed.bin('.'), 'skill');
+    expect((await whyslow('skill', 'install', '--to', to)).code).toBe(0);
+    const skill = readFileSync(join(to, 'SKILL.md'), 'utf8');
+    expect(skill).toBe(readFileSync(join(root, 'skills/whyslow/SKILL.md'), 'utf8'));
+    const client = new Client({ name: 'test', version: '1' }, { capabilities: {} });
+    const PATH = join(installed.bin('.'), '../../no-node');
+    const command = installed.bin('whyslow');
+    await client.connect(new StdioClientTransport({ command, args: ['mcp'], env: { PATH } }));
+    const { structuredContent } = await client.callTool({ name: 'diagnose', arguments: { paths: [RUN] } });
+    await client.close();
+    expect(structuredContent).toMatchObject({ verdict: { bottleneck: 'data' } });
   });
 
   it('`whyslow open --no-open` serves the page', async () => {

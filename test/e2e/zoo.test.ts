@@ -1,13 +1,49 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { unpackTar } from 'modern-tar';
 import { describe, expect, it } from 'vitest';
+import { recordings, zooArchive } from '../../zoo/archive.js';
 import { share, totalsOf } from '../../zoo/score.js';
-import { missedFloors, scoreZoo } from '../../zoo/scoreboard.js';
+import { missedFloors, SHIPPED, scoreZoo } from '../../zoo/scoreboard.js';
+import { accuracyTable, readmeSentence } from '../../zoo/table.js';
 
 const pathOf = (name: string) => fileURLToPath(new URL(`../../zoo/${name}`, import.meta.url));
-const FIXTURES = pathOf('fixtures');
+const textOf = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
+const scored = await Promise.all(SHIPPED.map(async (name) => ({ name, ...(await scoreZoo(pathOf(name))) })));
+const setOf = (name: string) => scored.find((set) => set.name === name)!;
 
-describe('the shipped zoo', async () => {
-  const { truth, scores } = await scoreZoo(FIXTURES);
+describe('figures in the documents', () => {
+  it('the table of docs/accuracy.md is what `npm run zoo` prints', () => {
+    expect(textOf('docs/accuracy.md')).toContain(`\n${accuracyTable(scored)}\n`);
+  });
+
+  it('the README has the number of right verdicts that `npm run zoo` finds', () => {
+    expect(textOf('README.md').replace(/\s+/g, ' ')).toContain(readmeSentence(scored));
+  });
+});
+
+describe('the archive of `npm run zoo:archive`', async () => {
+  const { bytes, count } = await zooArchive();
+  const files = new Map((await unpackTar(bytes)).map(({ header, data }) => [header.name, data!]));
+
+  it('the archive has every recording with its truth, and the right checksum of every file', () => {
+    const sums = Buffer.from(files.get('SHA256SUMS')!).toString().trim().split('\n');
+    expect(sums).toHaveLength(files.size - 2);
+    for (const sum of sums) {
+      const [expected, path] = sum.split('  ');
+      expect(createHash('sha256').update(files.get(path!)!).digest('hex')).toBe(expected);
+    }
+    const scoredNames = scored.flatMap((set) => set.scores.map((s) => `zoo/${set.name}/${s.name}`));
+    expect(recordings().map((r) => r.name)).toEqual(expect.arrayContaining(scoredNames));
+    expect(recordings()).toHaveLength(count);
+    for (const { truth, files: ofRecording } of recordings())
+      for (const path of [truth, ...ofRecording]) expect(files.has(path), path).toBe(true);
+  });
+});
+
+describe('the shipped zoo', () => {
+  const { truth, scores } = setOf('fixtures');
 
   it('the shipped zoo has a trace for every case in truth.json', () => {
     expect(scores.map((s) => s.name)).toEqual(truth.runs.map((r) => r.name));
@@ -23,9 +59,8 @@ describe('the shipped zoo', async () => {
   });
 });
 
-describe('host-bound loops with ground truth', async () => {
-  const sets = await Promise.all(['clean/b', 'clean/new'].map((set) => scoreZoo(pathOf(set))));
-  const totals = totalsOf(sets.flatMap((s) => s.scores));
+describe('host-bound loops with ground truth', () => {
+  const totals = totalsOf(['clean/b', 'clean/new'].flatMap((name) => setOf(name).scores));
 
   it('host-bound loops with ground truth have a corrected step within 20% of the measured one', () => {
     expect(totals.step.of).toBeGreaterThanOrEqual(35);
@@ -39,8 +74,8 @@ describe('host-bound loops with ground truth', async () => {
   });
 });
 
-describe('loops that wait for the GPU', async () => {
-  const { scores } = await scoreZoo(pathOf('clean/unseen'));
+describe('loops that wait for the GPU', () => {
+  const { scores } = setOf('clean/unseen');
   const score = (name: string) => scores.find((s) => s.name === name)!;
 
   it.each([

@@ -1,6 +1,7 @@
 import { formatCount, formatTime, ms, share } from '../../src/base/units.js';
 import { TIME_CLASSES } from '../../src/facts/time-class.js';
 import type { PageData } from '../../src/page/page-data.js';
+import { moneyLines } from '../../src/render/money.js';
 import {
   CLASS_NAMES,
   gain,
@@ -40,6 +41,11 @@ export function Verdict({ page }: { page: PageData }) {
         </p>
       )}
       {report.step.ms === null ? <NoStep page={page} /> : <Step page={page} />}
+      {moneyLines(report).map((text) => (
+        <p key={text} class="note">
+          {sentenceCase(text)}
+        </p>
+      ))}
       {verdict.next.length > 0 && (
         <section class="next">
           <h2>{verdict.bottleneck === 'unknown' ? 'To get an answer' : 'Do next'}</h2>
@@ -81,8 +87,8 @@ function Basis({ page: { report } }: { page: PageData }) {
 function NoStep({ page: { report } }: { page: PageData }) {
   return (
     <p class="honest">
-      No complete step was recorded{report.inputs.length > 0 ? '' : ', and no file could be read'}. So it is
-      not known how a step divides.
+      No complete step was recorded{report.inputs.length > 0 ? '' : ', and no file could be read'}. The step
+      breakdown is therefore unknown.
     </p>
   );
 }
@@ -119,7 +125,7 @@ function Step({ page: { report, profiled, hasGpu } }: { page: PageData }) {
       {parts.length > 0 ? (
         <StepLegend parts={parts} step={step} hasGpu={hasGpu} />
       ) : (
-        <p class="honest">The files do not say how a step divides.</p>
+        <p class="honest">The files do not show the step breakdown.</p>
       )}
     </section>
   );

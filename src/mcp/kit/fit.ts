@@ -1,13 +1,33 @@
 import { printable } from '../../base/printable.js';
 
 /**
- * JSON has about this many bytes for a token: measured over answers on the zoo with the tokenizers of three models, the
- * densest one. Text in other scripts has more bytes for a character, so bytes bound both.
+ * What a model is likely to count, rather more than less. Fitted on 220 answers of all tools over the zoo to o200k_base and cl100k_base:
+ * no answer has more tokens than this, and half of them have at least 85% of it. A digit costs more than a letter, and any
+ * other script at most what a byte may.
  */
-const BYTES_PER_TOKEN = 2.9;
+export function tokensOf(text: string): number {
+  let tokens = 0;
+  let kind = 0;
+  let run = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    const now = kindOf(code);
+    run = now === kind ? run + 1 : 0;
+    kind = now;
+    if (now === LETTER) tokens += run === 0 ? 0.47 : 0.12;
+    else if (now === OTHER_SCRIPT) tokens += 1.2;
+    else if (run % 3 === 0) tokens += now === DIGIT ? 1.9 : 0.95;
+  }
+  return tokens;
+}
 
-export const bytesFor = (tokens: number): number => Math.floor(tokens * BYTES_PER_TOKEN);
-export const sizeOf = (text: string): number => Buffer.byteLength(text);
+const [LETTER, DIGIT, SIGN, OTHER_SCRIPT] = [1, 2, 3, 4] as const;
+
+function kindOf(code: number): number {
+  if ((code | 0x20) >= 0x61 && (code | 0x20) <= 0x7a) return LETTER;
+  if (code >= 0x30 && code <= 0x39) return DIGIT;
+  return code < 0x80 ? SIGN : OTHER_SCRIPT;
+}
 
 /** What is kept at each attempt: items of a list, and characters of a text. The first that fits is taken. */
 const ATTEMPTS: readonly (readonly [items: number, characters: number])[] = [
@@ -37,18 +57,21 @@ export interface Fitted {
   readonly cut: readonly Cut[];
 }
 
-/** Shortens lists and texts of a report until it has at most this many bytes as JSON. */
-export function fitInto(report: object, bytes: number): Fitted {
+/** Shortens lists and texts of a report until it has at most this many tokens as JSON. */
+export function fitInto(report: object, tokens: number): Fitted {
   for (const [items, characters] of ATTEMPTS) {
     const cut: Cut[] = [];
     const value = shortened(report, items, characters, '', cut) as Record<string, unknown>;
     const fitted = { value, cut: cut.slice(0, MOST_CUTS) };
-    if (sizeOf(JSON.stringify(fitted)) <= bytes) return fitted;
+    const json = JSON.stringify(fitted);
+    if (json.length <= MOST_PER_TOKEN * tokens && tokensOf(json) <= tokens) return fitted;
   }
   const names = Object.keys(report);
   return { value: {}, cut: [{ path: '', shown: 0, of: names.length }] };
 }
 
+/** No answer has so many characters for a token: a large one need not be counted. */
+const MOST_PER_TOKEN = 8;
 /** What is cut inside cut lists is not worth a line. */
 const MOST_CUTS = 12;
 
@@ -57,7 +80,7 @@ function shortened(value: unknown, items: number, characters: number, path: stri
   if (typeof value === 'string')
     return printable(value.length > characters ? `${value.slice(0, characters - 1)}…` : value);
   if (typeof value !== 'object' || value === null) return value;
-  const below = (key: string) => (path === '' ? key : `${path}.${key}`);
+  const below = (key: string) => (path === '' ? key : `${path}.${key}`).slice(-MOST_PATH);
   if (Array.isArray(value)) {
     if (value.length > items) cut.push({ path, shown: items, of: value.length });
     return value.slice(0, items).map((item, i) => shortened(item, items, characters, below(String(i)), cut));
@@ -67,14 +90,14 @@ function shortened(value: unknown, items: number, characters: number, path: stri
   const most = Math.max(items, LEAST_FIELDS);
   if (entries.length > most) cut.push({ path, shown: most, of: entries.length });
   return Object.fromEntries(
-    entries
-      .slice(0, most)
-      .map(([key, item]) => [
-        key.slice(0, characters),
-        shortened(item, items, characters, below(key.slice(0, 40)), cut),
-      ]),
+    entries.slice(0, most).map(([key, item]) => {
+      const name = printable(key.slice(0, characters));
+      return [name, shortened(item, items, characters, below(name.slice(0, 40)), cut)];
+    }),
   );
 }
+
+const MOST_PATH = 200;
 
 /** Records of a report have fewer fields. */
 const LEAST_FIELDS = 40;

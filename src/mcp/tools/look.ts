@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { printable } from '../../base/printable.js';
 import { chosenRules } from '../../library/rules.js';
 import { type QueryColumn, type QueryRow, queryTables } from '../../library/sql.js';
 import type { Problem } from '../../library/vocabulary.js';
@@ -6,6 +7,7 @@ import { whatRan } from '../../library/what-ran.js';
 import { briefWhatRan } from '../../render/brief/what-ran.js';
 import { rowFormat } from '../../render/terminal/rows.js';
 import { renderRule, renderRuleList } from '../../render/terminal/rules.js';
+import { shorten } from '../../render/terminal/text.js';
 import { tool } from '../kit/tool.js';
 import { allowedPaths, PATHS, SELECTION, selectionOf } from './arguments.js';
 
@@ -33,6 +35,12 @@ export const timelineTool = tool({
 });
 
 const MOST_ROWS = 1000;
+/** Of a name in the text; the object has more of it. */
+const MOST_CELL = 200;
+
+/** A line break in a name would make a line of its own. */
+const shownCell = (cell: unknown): unknown =>
+  typeof cell === 'string' ? printable(shorten(cell, MOST_CELL)) : cell;
 
 export const sqlTool = tool({
   name: 'sql',
@@ -54,7 +62,7 @@ export const sqlTool = tool({
     await queryTables(
       await call.roots.allowed(path),
       query,
-      { ...selectionOf({ ranks, run }), progress: call.progress },
+      { ...selectionOf({ ranks, run }), progress: call.progress, signal: call.signal },
       async (result) => {
         columns = result.columns;
         for await (const chunk of result.chunks) {
@@ -71,7 +79,7 @@ export const sqlTool = tool({
       },
     );
     const table = rowFormat('csv', columns);
-    const text = `${table.head()}${table.rows(kept)}${table.tail()}`;
+    const text = `${table.head()}${table.rows(kept.map((row) => row.map(shownCell)))}${table.tail()}`;
     const note = hasMore ? `the first ${kept.length} rows; there are more` : `${kept.length} rows`;
     return {
       text: `${text.trimEnd()}\n${note}`,
@@ -85,6 +93,7 @@ export const rulesTool = tool({
   title: 'What whyslow looks for',
   description:
     'The knowledge base: each rule with what it needs, what it looks for, why it matters, the fix, its cost and risk, and how to check that training is still right. Without `rule`: a list of all.',
+  ownWords: true,
   input: { rule: z.string().max(100).optional().describe('by name or number: num-workers-zero, T4') },
   call: async ({ rule }) => {
     const chosen = chosenRules(rule);

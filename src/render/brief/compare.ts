@@ -24,7 +24,7 @@ export function briefCompare(report: CompareReport): string {
     ...(step.more_steps === null ? [] : [`to decide: record ${step.more_steps} steps on each side`]),
     ...(step.more_runs === null ? [] : [`to decide: record ${step.more_runs} runs on each side`]),
     ...historyLines(report),
-    ...findingLines(report),
+    ...findingLines(report, true),
     ...rows('time', timeRows(report)),
     ...rows('phase', phaseRows(report)),
     ...rows('line', lineRows(report)),

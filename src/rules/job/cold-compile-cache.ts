@@ -1,5 +1,6 @@
 import { formatCount, formatDuration, formatPercent, seconds, share, toSeconds } from '../../base/units.js';
 import { about } from '../../remedies/remedies.js';
+import { evidenceOf } from '../kit/evidence.js';
 import { recompiled } from '../kit/recompile-log.js';
 import { found, type RunRule, silent, threshold } from '../kit/rule.js';
 
@@ -37,27 +38,20 @@ export const rule: RunRule = {
     if (lookups === 0) return silent('the log shows no lookup in the cache');
     const missed = share(misses / lookups);
     if (missed < MISSED.value) return silent(`${formatPercent(missed)} of the lookups missed the cache`);
-    const line = (text: string) => ({
-      text,
-      value: null,
-      unit: null,
-      rank: slowest.rank,
-      step: null,
-      ts_ns: null,
-      dur_ns: null,
-    });
     return found({
       id: 'cold-compile-cache',
       title: `${formatDuration(took)} of compiling at every start, unless the cache is kept`,
       confidence: 0.5,
       addresses: 'host',
       evidence: [
-        line(
+        evidenceOf(
+          slowest.rank,
           `${misses} of ${formatCount(lookups, 'lookup')} missed the cache of compiled graphs, as at the first start of a job`,
         ),
         ...(bypasses > 0
           ? [
-              line(
+              evidenceOf(
+                slowest.rank,
                 `${formatCount(bypasses, 'graph')} cannot be cached${bypassReason === null ? '' : `: ${bypassReason}`}`,
               ),
             ]

@@ -19,29 +19,36 @@ export function lineEvidence(
   return lines
     .filter((line) => line.share >= MIN_SHARE && pattern.test([line.source, ...line.calls].join(' ')))
     .slice(0, MAX_LINES)
-    .map((line) => ({
-      text: `${line.file}:${line.line} in ${line.function}, ${formatWholePercent(line.share)} of the thread’s time${line.source && `: ${line.source}`}`,
-      value: line.share,
-      unit: 'of the training thread’s time',
-      rank,
-      step: null,
-      ts_ns: null,
-      dur_ns: null,
-    }));
+    .map((line) =>
+      evidenceOf(
+        rank,
+        `${line.file}:${line.line} in ${line.function}, ${formatWholePercent(line.share)} of the thread’s time${line.source && `: ${line.source}`}`,
+        line.share,
+        'of the training thread’s time',
+      ),
+    );
 }
 
 /** `train.py:12 (x = load())`. */
 export const lineText = ({ file, line, source }: HostLine): string =>
   `${file}:${line}${source && ` (${source})`}`;
 
-/** One line that shows the fault, with the figure that carries it. */
+/** One line that shows the fault, of no step and no moment. `rank`: null for evidence about the run. */
+export const evidenceOf = (
+  rank: number | null,
+  text: string,
+  value: number | null = null,
+  unit: string | null = null,
+): Evidence => ({ text, value, unit, rank, step: null, ts_ns: null, dur_ns: null });
+
+/** The same for the rank of a view. */
 export function evidence(
   view: RankView,
   text: string,
   value: number | null = null,
   unit: string | null = null,
 ): Evidence {
-  return { text, value, unit, rank: view.rank, step: null, ts_ns: null, dur_ns: null };
+  return evidenceOf(view.rank, text, value, unit);
 }
 
 /** Evidence whose figure is time per step. */

@@ -6,7 +6,7 @@ import type { Evidence } from './finding.js';
 import { type Silent, silent, threshold, WITHIN_NOISE } from './rule.js';
 import { isCopyToHost, workTime } from './work.js';
 
-/** Times of milliseconds in which the training threads call nothing of PyTorch. */
+/** Gaps of several milliseconds in which the training threads make no PyTorch call. */
 
 export const PAUSE = threshold(
   'pause',

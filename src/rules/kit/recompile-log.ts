@@ -4,6 +4,7 @@ import type { Compiling } from '../../diagnosis/compiling/compiling.js';
 import type { CompiledFunction, FailedGuard } from '../../diagnosis/run-evidence.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
 import { type Use, use } from '../../remedies/remedies.js';
+import { evidenceOf } from './evidence.js';
 import type { Evidence } from './finding.js';
 import { threshold } from './rule.js';
 
@@ -55,8 +56,7 @@ function costOf(f: CompiledFunction, compiling: Compiling | null): Evidence[] {
 }
 
 function lineOf(f: CompiledFunction, text: string, value: number | null, unit: string | null): Evidence {
-  const known = value === null ? null : unit;
-  return { text, value, unit: known, rank: f.rank, step: null, ts_ns: null, dur_ns: null };
+  return evidenceOf(f.rank, text, value, value === null ? null : unit);
 }
 
 function functionText({ name, file, line, recompiles, limit }: CompiledFunction): string {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils.data import dataloader
 
-from ..patching import Patches
+from ..patching import Patches, leave_out_caller
 from .dynamo import never_compiled, not_compiled
 
 if TYPE_CHECKING:
@@ -70,15 +70,19 @@ def install(tracker: PhaseTracker, patches: Patches) -> None:
             tracker.failed(error)
 
     def __next__(self: Any) -> Any:
-        if not recorder.recording or not fetch_begins(self):
-            return original_next(self)
-        got = False
         try:
-            batch = original_next(self)
-            got = True
-            return batch
-        finally:
-            fetch_ends(got)
+            if not recorder.recording or not fetch_begins(self):
+                return original_next(self)
+            got = False
+            try:
+                batch = original_next(self)
+                got = True
+                return batch
+            finally:
+                fetch_ends(got)
+        except BaseException as error:
+            leave_out_caller(error)
+            raise
 
     @never_compiled
     def started(loader: Any, iterator: Any, began_ns: int) -> None:

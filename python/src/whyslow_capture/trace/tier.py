@@ -206,13 +206,16 @@ class TraceTier:
             return
         open_plan = driver.plan
         if open_plan is not None and open_plan.target == queue.target:
-            driver.proceed(step, another_follows=queue.next_event(step - 1) - step < SOON)
+            driver.proceed(step, another_follows=queue.warms_up_within(step, SOON))
         for late in queue.drop_late(step):
             self._answer_missed(late, f"step {late.first} had already begun when this rank saw the plan")
         if driver.plan is None and self._afterwards.is_open:
             self._afterwards.window_ended(self._delivery.last_report)
         due = queue.due(step)
         if due is None:
+            if driver.plan is None:
+                is_early = queue is self._overall and self._early is not None
+                driver.observe(step, is_last=is_early or queue.due(step + 1) is not None)
             return
         if driver.plan is None:
             if driver.open(due, step):
