@@ -1,8 +1,8 @@
 import { type Ns, ns } from '../base/units.js';
+import type { PaceChange } from '../facts/pace-change.js';
 import type { RankCollectives } from '../facts/rank-collectives.js';
 import type { PhaseKnowledge, RankFacts } from '../facts/rank-facts.js';
 import type { EventFacts } from './event-facts.js';
-import type { PaceChange } from './pace-change.js';
 
 /** Fewer steps are not a measurement. */
 const MIN_STEPS = 3;

@@ -1,20 +1,8 @@
 import { mean, median } from '../base/statistics.js';
-import { type Ns, ns } from '../base/units.js';
-import { TIME_CLASSES, type TimeByClass, type TimeClass } from '../facts/time-class.js';
+import { ns } from '../base/units.js';
+import type { PaceChange } from '../facts/pace-change.js';
+import { TIME_CLASSES, type TimeByClass } from '../facts/time-class.js';
 import type { StepPeriods } from './step-periods.js';
-
-/** Steps of a run became lastingly slower. */
-export interface PaceChange {
-  /** Number of the first recorded step that is slower. */
-  readonly step: number;
-  /** Usual steps before and after. */
-  readonly before: Ns;
-  readonly after: Ns;
-  /** At once, and not little by little. */
-  readonly isJump: boolean;
-  /** What grew most. */
-  readonly grew: { readonly class: TimeClass; readonly before: Ns; readonly after: Ns } | null;
-}
 
 /** Steps on each side. With fewer, a pause looks like a change. */
 const LEAST_SIDE = 8;

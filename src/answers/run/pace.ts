@@ -2,13 +2,11 @@ import { formatTime, formatWholePercent, share, toMs } from '../../base/units.js
 import type { Observed } from '../../diagnosis/observe.js';
 import { type HostLine, hostLines } from '../../diagnosis/ranks/host-lines.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
+import type { PaceChange } from '../../facts/pace-change.js';
 import { CLASS_NAMES } from '../../facts/time-class.js';
-import type { LogFacts } from '../../logs/log-facts.js';
-import type { PaceChange } from '../../logs/pace-change.js';
 import type { Remark } from '../kit/claim.js';
 
-const logOf = (view: RankView): LogFacts | null =>
-  view.source === 'log' ? view.facts : (view.log?.facts ?? null);
+const logOf = (view: RankView) => (view.source === 'log' ? view.facts : (view.log?.facts ?? null));
 
 /** A line that holds the thread for less of the whole run does not explain why a part of it is slow. */
 const HOLDS = 0.2;
