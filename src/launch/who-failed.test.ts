@@ -27,7 +27,7 @@ it('of several that were ended by signals none is accused', () => {
   );
 });
 
-it('nothing is said without evidence', () => {
+it('without evidence there is no line', () => {
   expect(lineOf([])).toBeNull();
   expect(lineOf([rank(0, null, true), rank(1, null, true)])).toBeNull();
   expect(lineOf([rank(0, null), rank(1, null)])).toBeNull();
