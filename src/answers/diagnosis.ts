@@ -13,7 +13,7 @@ import { hangAnswer, stuckAnswer } from './run/hang.js';
 import { jobPhaseAnswer, jobViewOf } from './run/job-phase.js';
 import { memoryAnswer } from './run/memory.js';
 import { programRemark, startUpRemark } from './run/recording.js';
-import { lateRanksRemark, unrecordedRanksRemark } from './run/remarks.js';
+import { lateRanksRemark, oftenLastRemark, unrecordedRanksRemark } from './run/remarks.js';
 import { noAnswer, stepsAnswer } from './run/steps.js';
 import { telemetryAnswer } from './run/telemetry.js';
 import { threadsAnswer } from './run/threads.js';
@@ -33,6 +33,7 @@ const MAKERS: readonly Maker<Observed>[] = [
 
 const REMARKS: readonly ((run: Observed) => Remark | null)[] = [
   lateRanksRemark,
+  oftenLastRemark,
   unrecordedRanksRemark,
   programRemark,
   startUpRemark,
