@@ -12,6 +12,7 @@ import { compileLogAnswer, compilingRemark } from './run/compile-log.js';
 import { hangAnswer, stuckAnswer } from './run/hang.js';
 import { jobPhaseAnswer, jobViewOf } from './run/job-phase.js';
 import { memoryAnswer } from './run/memory.js';
+import { paceRemark } from './run/pace.js';
 import { programRemark, startUpRemark } from './run/recording.js';
 import { lateRanksRemark, oftenLastRemark, unrecordedRanksRemark } from './run/remarks.js';
 import { noAnswer, stepsAnswer } from './run/steps.js';
@@ -38,6 +39,7 @@ const REMARKS: readonly ((run: Observed) => Remark | null)[] = [
   programRemark,
   startUpRemark,
   compilingRemark,
+  paceRemark,
 ];
 
 /** A run and what limits it. Rules read `facts`; the report is built from the rest. */
