@@ -5,6 +5,9 @@ import type { RankView } from '../diagnosis/ranks/rank-view.js';
 import type { Finding } from '../rules/kit/finding.js';
 import type { ReportHardware } from './report.js';
 
+/** Names of C++ templates reach 100 KB. */
+const LONGEST_NAME = 200;
+
 const inTera = (perSecond: number) => perSecond / 1e12;
 const inGiga = (perSecond: number) => perSecond / 1e9;
 
@@ -34,7 +37,7 @@ export function hardwareReport(view: RankView | null, findings: readonly Finding
     kernels: found.kernels.map((use) => ({
       text: kernelText(use),
       operator: use.operator,
-      kernel: use.kernel,
+      kernel: use.kernel.slice(0, LONGEST_NAME),
       shapes: use.shapes,
       ms: toMs(use.time),
       calls: use.calls,
