@@ -7,6 +7,7 @@ import { keepOneWindow } from '../ingest/one-window.js';
 import type { ReadOptions } from '../ingest/pool.js';
 import { readInputs, shownNames } from '../ingest/read-run.js';
 import type { DrawOptions, Want } from '../ingest/task.js';
+import { keepRelated } from '../ingest/unrelated.js';
 import { buildReport } from '../report/build-report.js';
 import { inBrief } from '../report/many-ranks.js';
 import { withPrice } from '../report/money.js';
@@ -59,7 +60,7 @@ export async function readDiagnosis(
   const want: Want = draw ? { facts: { steps }, draw } : { facts: { steps } };
   const here = await readInputs(paths, want, reading);
   const read = elsewhere ? withElsewhere(here, elsewhere) : here;
-  const run = keepOneWindow(keepOneFolder(keepOneRun(read, wanted)));
+  const run = keepOneWindow(keepRelated(keepOneFolder(keepOneRun(read, wanted))));
   const shownAs = shownNames(reading);
   const readAgain = (files: readonly string[]) => readInputs(files, want, { shownAs });
   const { inputs, compared } = await withLateRanksInFull(run, steps, readAgain);
