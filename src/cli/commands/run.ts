@@ -182,11 +182,11 @@ async function sayStuck(folder: string, context: CommandContext): Promise<void> 
 /** Null: there is none, and the job runs without. */
 async function openPage(
   out: string,
-  { port = 0 }: RunOptions,
+  { port = 0, price }: RunOptions,
   context: CommandContext,
 ): Promise<LivePage | null> {
   const { LivePage } = await import('../../server/live-page.js');
-  const page = await LivePage.start(out, port);
+  const page = await LivePage.start(out, port, price);
   if (typeof page === 'string') {
     say(context, `no page: ${page}`);
     return null;
