@@ -97,6 +97,13 @@ function fromStacks(stacks: readonly ProcessStacks[], isStuck: boolean, processe
       `look at it again: ${dumpOf(processes.get(late!.rank ?? -1), late!.pid)}`,
     );
   }
+  const together = stacks.filter((s) => isMostly(s) && s.states[0]!.doing === 'collective');
+  if (isStuck && stacks.length > 1 && together.length === stacks.length) {
+    const calls = [...new Set(together.map((s) => s.states[0]!.call))].join(', ');
+    const lines = together.slice(0, MOST_TOLD).map((s) => `${processName(s)} ${stateInWords(s.states[0]!)}`);
+    const all = `every rank waits for another one (${calls}), and stacks do not show for which`;
+    return claim('comms', 'stack-dump', 0.6, words(HANGS, all, ...lines), AGAIN);
+  }
   const sampled = stacks.find((s) => s.kind === 'samples' && s.samples >= ENOUGH && isMostly(s));
   const still = stacks.find((s) => s.hasMoved === false && isMostly(s));
   const telling = sampled ?? still ?? (isStuck ? stacks.find(isMostly) : undefined);
