@@ -44,8 +44,19 @@ async function tryCase(layout: (typeof LAYOUTS)[number], fault: (typeof FAULTS)[
   const [ranks, culprit] = PLACES[layout];
   const folder = mkdtempSync(join(tmpdir(), 'hung-'));
   const marker = join(folder, 'at-fault');
-  const job = ['test/e2e/jobs/hung_job.py', layout, fault, `${culprit}`, marker];
-  const launch = ['torchrun', '--nnodes', '1', '--nproc-per-node', `${ranks}`, '--master-port', '29641'];
+  const job = [
+    ...(fault === 'die' ? ['python'] : []),
+    'test/e2e/jobs/hung_job.py',
+    layout,
+    fault,
+    `${culprit}`,
+    marker,
+  ];
+  // torchrun ends all ranks once one has died, and names it. Other launchers leave that to the job.
+  const launch =
+    fault === 'die'
+      ? ['bash', 'bench/lib/start-ranks.sh', `${ranks}`]
+      : ['torchrun', '--nnodes', '1', '--nproc-per-node', `${ranks}`, '--master-port', '29641'];
   const env = {
     ...process.env,
     PATH: [venv, process.env.PATH].join(delimiter),

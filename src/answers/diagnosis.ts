@@ -11,7 +11,8 @@ import { decide } from './kit/decide.js';
 import { compileLogAnswer, compilingRemark } from './run/compile-log.js';
 import { hangAnswer, stuckAnswer } from './run/hang.js';
 import { jobPhaseAnswer, jobViewOf } from './run/job-phase.js';
-import { memoryAnswer } from './run/memory.js';
+import { memoryAnswer, outOfMemoryAnswer } from './run/memory.js';
+import { paceRemark } from './run/pace.js';
 import { programRemark, startUpRemark } from './run/recording.js';
 import { lateRanksRemark, oftenLastRemark, unrecordedRanksRemark } from './run/remarks.js';
 import { noAnswer, stepsAnswer } from './run/steps.js';
@@ -21,6 +22,7 @@ import { threadsAnswer } from './run/threads.js';
 /** The first that answers decides: what was measured, then what was only seen. */
 const MAKERS: readonly Maker<Observed>[] = [
   stuckAnswer,
+  outOfMemoryAnswer,
   jobPhaseAnswer,
   threadsAnswer,
   stepsAnswer,
@@ -38,6 +40,7 @@ const REMARKS: readonly ((run: Observed) => Remark | null)[] = [
   programRemark,
   startUpRemark,
   compilingRemark,
+  paceRemark,
 ];
 
 /** A run and what limits it. Rules read `facts`; the report is built from the rest. */

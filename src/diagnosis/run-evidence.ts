@@ -26,6 +26,8 @@ export interface RunEvidence {
   readonly memory: readonly RankMemory[];
   /** What the main thread of each process does, from py-spy. */
   readonly stacks: readonly ProcessStacks[];
+  /** An allocation failed, and the job did not go on. */
+  readonly ranOut: boolean;
   /** `whyslow run` took dumps and stacks because no step ended any more. */
   readonly isStuck: boolean;
   /** What samples of /proc say, by rank. */
@@ -46,6 +48,7 @@ export const NO_EVIDENCE: RunEvidence = {
   hang: null,
   memory: [],
   stacks: [],
+  ranOut: false,
   isStuck: false,
   activity: new Map(),
 };
@@ -75,19 +78,24 @@ export function runEvidence(
       (evidence.memory ?? []).map((facts) => ({ rank: hints.rank, facts })),
     ),
     stacks: processStacks(rankProfiles(beside)),
+    ranOut: beside.some(({ path }) => OF_FAILED_JOB.test(path)),
     isStuck: beside.some(({ path }) => OF_STUCK_JOB.test(path)),
     activity,
   };
 }
 
 /** Capture removes these files if steps go on. */
+const OF_FAILED_JOB = /(?:^|[\\/])memory[\\/]oom_rank_\d+\.pickle$/;
 const OF_STUCK_JOB = /(?:^|[\\/])stuck[\\/](?:stacks|flight)_rank_\d+\.(?:txt|json)$/;
 
 /** When the process of the rank started, as capture recorded it. A log without a rank is of the only one. */
 function startOf(beside: RunInputs['beside'], rank: number | null): RankLog['started'] {
   const manifests = beside.map(manifestOf).filter((m) => m?.of === 'rank');
   const own = manifests.filter((m) => rank === null || m.rank === rank);
-  const wallNs = own.length === 1 ? own[0]!.anchors.find(({ at }) => at === 'start')?.wallNs : undefined;
+  if (own.length !== 1) return null;
+  const [{ processStartedNs, anchors }] = own as [(typeof own)[number]];
+  // Capture begins with the first optimizer, and a model may be compiled before that.
+  const wallNs = processStartedNs ?? anchors.find(({ at }) => at === 'start')?.wallNs;
   return wallNs === undefined ? null : ns(wallNs);
 }
 

@@ -26,6 +26,8 @@ export interface CaptureOptions {
   readonly traceMemory?: true;
   readonly traceFlops?: true;
   readonly traceBudgetMb?: number;
+  /** Snapshots of the CUDA allocator. */
+  readonly memory?: true;
 }
 
 const SETTING_OF: Readonly<Record<keyof CaptureOptions, string>> = {
@@ -44,6 +46,7 @@ const SETTING_OF: Readonly<Record<keyof CaptureOptions, string>> = {
   traceMemory: 'trace.profile_memory',
   traceFlops: 'trace.with_flops',
   traceBudgetMb: 'trace.budget_mb',
+  memory: 'memory',
 };
 
 /** Options as settings. Options that were not given set nothing, so those of the environment stay. */

@@ -204,6 +204,7 @@ export const lightFactsShape: Shape<TraceFacts> = checked(
         events: whole(),
         frames: whole(),
         pauses: pausesShape,
+        recomputed: number(),
         hardware: exactly(null),
       }),
     ),

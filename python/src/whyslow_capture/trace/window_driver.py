@@ -163,7 +163,7 @@ class WindowDriver:
                 self._finish(window)
         elif window.state is State.RECORDING:
             window.next_step(step)
-        elif budget is not None:
+        elif budget is not None and boundary_is_safe():
             if window.state is State.COUNTING:
                 budget.learn(*window.count(), is_whole_step=True)
             if step >= window.plan.first:
