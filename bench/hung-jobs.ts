@@ -140,19 +140,29 @@ function killGroup(pid: number): void {
   }
 }
 
+/** The ranks that an answer accuses. A rank that it only says to wait is none of them. */
+function accused(text: string): readonly number[] {
+  const found = text.matchAll(
+    /rank (\d+) (?:\(process \d+\) )?(?:is at|is in|in \w|is stopped|calls|ended|did not|has )/g,
+  );
+  return [...new Set([...found].map((m) => Number(m[1])))];
+}
+const isRight = (text: string, culprit: number) => `${accused(text)}` === `${culprit}`;
+
 const outcomes: Outcome[] = [];
 for (const layout of LAYOUTS)
   for (const fault of FAULTS) {
     if (only && !only.includes(`${layout}-${fault}`)) continue;
     const outcome = await tryCase(layout, fault);
     outcomes.push(outcome);
-    console.log(`${outcome.name} (rank ${outcome.culprit} of ${outcome.ranks})\n  triage: ${outcome.triage}`);
-    console.log(
-      `  run: ${outcome.run
-        .split('\n')
-        .filter((l) => /no step|rank|died|Died/.test(l))
-        .join('\n       ')}`,
-    );
+    const ofRun = outcome.run.split('\n').filter((l) => /no step has ended|whyslow: ranks? /.test(l));
+    console.log(`${outcome.name} (rank ${outcome.culprit} of ${outcome.ranks})`);
+    if (fault !== 'die')
+      console.log(`  triage ${isRight(outcome.triage, outcome.culprit)}: ${outcome.triage}`);
+    console.log(`  run ${isRight(ofRun.join(), outcome.culprit)}: ${ofRun.join(' ')}`);
   }
 mkdirSync('.bench', { recursive: true });
 writeFileSync('.bench/hung-jobs.json', JSON.stringify(outcomes, null, 1));
+const right = outcomes.filter((o) => isRight(o.run, o.culprit)).length;
+console.log(`run named the culprit and nobody else in ${right} of ${outcomes.length}`);
+process.exit(right >= 0.9 * outcomes.length ? 0 : 1);

@@ -28,6 +28,9 @@ const PARTS = {
       WHYSLOW_FUZZ: `${factor * 5000}`,
     }),
   runs: () => fuzzRuns(factor * 50_000),
+  hangs: () => {
+    if (tryRun('node', ['--import', 'tsx', 'bench/hung-jobs.ts']) !== 0) failed.push('ranks that hang');
+  },
   examples: () => {
     for (const script of ['test/soak/examples.ts', 'test/soak/tutorial.ts'])
       if (tryRun('node', ['--import', 'tsx', script]) !== 0) failed.push(script);

@@ -22,6 +22,8 @@ export interface CaptureOptions {
   readonly traceActive?: number;
   readonly traceRanks?: readonly number[] | 'all';
   readonly traceTarget?: string;
+  readonly shapes?: true;
+  /** What `shapes` was called first. */
   readonly traceShapes?: true;
   readonly traceMemory?: true;
   readonly traceFlops?: true;
@@ -42,6 +44,7 @@ const SETTING_OF: Readonly<Record<keyof CaptureOptions, string>> = {
   traceActive: 'trace.active',
   traceRanks: 'trace.ranks',
   traceTarget: 'trace.target',
+  shapes: 'trace.record_shapes',
   traceShapes: 'trace.record_shapes',
   traceMemory: 'trace.profile_memory',
   traceFlops: 'trace.with_flops',
@@ -57,7 +60,7 @@ export function settingsOf(options: CaptureOptions): CaptureSettings {
     if (value === undefined) continue;
     settings[setting] = typeof value === 'boolean' ? String(Number(value)) : String(value);
     // Any option about traces turns them on, except for --no-trace.
-    if (option.startsWith('trace') && options.trace !== false) settings[SETTING_OF.trace] = '1';
+    if (setting.startsWith('trace.') && options.trace !== false) settings[SETTING_OF.trace] = '1';
   }
   return settings;
 }
