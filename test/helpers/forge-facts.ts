@@ -44,7 +44,7 @@ export const getAt = (value: unknown, path: readonly string[]): unknown =>
   path.reduce((at, key) => (at as Fields)[key], value);
 
 export function setAt(value: unknown, path: readonly string[], wrong: unknown): void {
-  (getAt(value, path.slice(0, -1)) as Fields)[path.at(-1)!] = wrong;
+  (getAt(value, path.slice(0, -1)) as Fields)[path.at(-1)!] = structuredClone(wrong);
 }
 
 /** What a number, a text or a flag may be replaced with. */
