@@ -180,7 +180,7 @@ def take_turns(loop: str, way: str, device: str, out: str) -> None:
 def capture_into(out: str):
     import whyslow_capture
 
-    return whyslow_capture.capture(out, trace={"period": PERIOD, "warmup": 1, "active": ACTIVE, "repeat": 2})
+    return whyslow_capture.capture(out, trace={"period": PERIOD, "warmup": 1, "active": ACTIVE, "repeat": 2}).start()
 
 
 # -- all of them -------------------------------------------------------------------------------------------------------

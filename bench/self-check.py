@@ -40,7 +40,7 @@ def train(out: str, minutes: float, slows: bool) -> None:
     for _ in range(50):
         work(OPERATIONS)
     window_at = round(minutes * 60 / ((time.perf_counter() - begin) / 50))
-    capture = whyslow_capture.capture(out, trace={"period": window_at, "warmup": 1, "active": 3, "repeat": 1})
+    capture = whyslow_capture.capture(out, trace={"period": window_at, "warmup": 1, "active": 3, "repeat": 1}).start()
     end, step = None, 0
     while end is None or time.perf_counter() < end:
         work(OPERATIONS)

@@ -34,6 +34,10 @@ export const incident = z.strictObject({
     .number()
     .nullable()
     .describe('time that is lost per hour, summed over ranks (on GPUs: GPU-hours); null: none'),
+  cost_per_day: z
+    .number()
+    .nullable()
+    .describe('what that costs, in the currency of --price; null without a price'),
   traces: z.array(z.string()).describe('profiler windows that were recorded because of it, relative to OUT'),
 });
 

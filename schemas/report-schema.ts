@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { TIME_CLASSES } from '../src/facts/time-class.js';
 import { bottleneck, confidence, finding, health, problem, ranks } from './finding-schema.js';
 import { incident } from './incident-schema.js';
+import { energy, money } from './money-schema.js';
 import { anyMs, fraction, ms, nameTypes, seconds, typed, us } from './schema-text.js';
 
 /**
@@ -355,6 +356,8 @@ export const reportSchema = z
     incidents: z
       .array(incident)
       .describe('lasting changes that `whyslow watch` or `run --watch` found while the run went on'),
+    money: money.nullable().describe('null without --price'),
+    energy: energy.nullable().describe('from recorded power; null: it is not known of every rank'),
     heat: heat.nullable().describe('how late each rank is in each step; null for a single rank'),
     critical_path: criticalPath
       .nullable()

@@ -39,6 +39,14 @@ const outcome = z.enum([
   'not-tried',
 ]);
 
+const searched = z.strictObject({
+  value: z.int(),
+  measured: speedup.nullable().describe('null: not measured; outcome and reason say why'),
+  step_ms: z.number().min(0).nullable(),
+  outcome,
+  reason: z.string().nullable(),
+});
+
 const trial = z.strictObject({
   fix: z.string().describe('ids of the fixes, joined by " + "'),
   fixes: z.array(z.string()),
@@ -46,6 +54,9 @@ const trial = z.strictObject({
   finding: z.string().nullable().describe('id of the finding that asked for it'),
   rule: z.string().nullable(),
   predicted: speedup.nullable().describe('null: no finding prices it'),
+  advised: z.int().nullable().describe('the number that the finding advises; null: none'),
+  value: z.int().nullable().describe('the best number of those tried; null: the fix has none'),
+  searched: z.array(searched).describe('the numbers tried, in order'),
   measured: speedup.nullable().describe('null: not measured; outcome and reason say why'),
   step_ms: z.number().min(0).nullable(),
   losses,
@@ -84,11 +95,16 @@ export const trySchema = z.strictObject({
   trials: z.array(trial),
   best: z.string().nullable().describe('the fix or combination to make; null: nothing helped'),
   paste: z.array(z.string()).describe('lines to paste for it'),
+  patch: z
+    .string()
+    .nullable()
+    .describe('unified diff of your script with it; null: the places to change are not known'),
+  by_hand: z.array(z.string()).describe('those of the lines to paste that are not in the patch'),
   notes: z.array(z.string()),
   seconds: z.number().min(0),
   complete: z.boolean().describe('false: the user or the budget ended it early'),
 });
 
-nameTypes({ TryReport: trySchema, Trial: trial, Outcome: outcome });
+nameTypes({ TryReport: trySchema, Trial: trial, SearchedNumber: searched, Outcome: outcome });
 nameTypes({ SpeedupInterval: speedup }, 'compare/step-times/step-comparison');
 nameTypes({ LossComparison: losses }, 'trial/losses');

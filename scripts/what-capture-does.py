@@ -46,8 +46,8 @@ All are daemons and end with the capture.
 | --- | --- | --- |
 | `whyslow-events` | the first step | writes the files of this rank |
 | `whyslow-stacks` | the first step | looks at Python stacks (`sys._current_frames`) a few times per second; `stacks=False` turns it off |
+| `whyslow-stuck` | the first step | looks every few seconds whether steps still end; `stuck_after=0` turns it off |
 | `whyslow-control` | the first step | looks once per second for requests of `whyslow capture` in `OUT/control` |
-| `whyslow-watch` | a window | checks the memory that a window takes |
 | `whyslow-compress` | the first trace | compresses traces, at the lowest priority |
 
 ## What is recorded
@@ -61,6 +61,7 @@ All files are in the folder that you choose (`out`). Nothing is sent anywhere, a
 | | `stacks`: file, line, function and source text of your lines that hold the training thread most often |
 | `run.json` | the command line, versions, settings, the mesh |
 | `traces/` | torch.profiler's trace of a window: operator and kernel names, with `record_shapes` also shapes, with `with_stack` your lines |
+| `stuck/` | once no step has ended for `stuck_after` (180 s): stacks of the Python threads, and the collectives that torch has recorded |
 | `control/` | requests for windows and the answers |
 
 It reads clocks and counters of its own process and of the machine in `/proc` and the control groups, the command line of the parent

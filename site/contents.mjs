@@ -13,6 +13,7 @@ export const CONTENTS = [
   [
     'How to',
     [
+      'python.md',
       'how-to/transformers.md',
       'how-to/lightning.md',
       'how-to/slurm.md',

@@ -11,7 +11,6 @@ from support import records_of, run_program, run_torch_program
 
 import whyslow_capture
 from whyslow_capture import layout
-from whyslow_capture.api import JoinedCapture
 
 
 def train(steps: int, cap: object) -> list[float]:
@@ -66,7 +65,7 @@ def test_a_second_capture_joins_the_first(tmp_path: Path, capsys: pytest.Capture
     with whyslow_capture.capture(tmp_path / "one", max_overhead=1) as outer:
         for _ in range(2):
             with whyslow_capture.capture(tmp_path / "two") as inner:
-                assert isinstance(inner, JoinedCapture)
+                assert inner.phase is outer.phase
                 inner.step()
         assert whyslow_capture.active() is outer
         outer.step()
@@ -74,6 +73,25 @@ def test_a_second_capture_joins_the_first(tmp_path: Path, capsys: pytest.Capture
     assert not (tmp_path / "two").exists()
     assert json.loads(layout.rank_file(tmp_path / "one", 0).read_text())["steps"] == 3
     assert capsys.readouterr().err.count("is already on") == 1
+
+
+def test_nothing_is_touched_before_a_capture_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cap = whyslow_capture.capture(tmp_path / "late", max_overhead=1)
+    assert whyslow_capture.patches() == [] and whyslow_capture.active() is None
+    assert cap.start() is cap and whyslow_capture.active() is cap
+    train(3, cap)
+    cap.close()
+    assert cap.start() is cap and whyslow_capture.active() is None
+    assert records_of(tmp_path / "late")
+    # Steps that nobody can start it before do so, and say it once.
+    forgotten = whyslow_capture.capture(tmp_path / "forgotten", max_overhead=1)
+    train(3, forgotten)
+    forgotten.close()
+    assert records_of(tmp_path / "forgotten")
+    assert capsys.readouterr().err.count("call start() before") == 1
+    unused = whyslow_capture.capture(tmp_path / "unused")
+    unused.close()
+    assert not (tmp_path / "unused").exists()
 
 
 def test_one_capture_after_another(tmp_path: Path) -> None:

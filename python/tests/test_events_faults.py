@@ -317,7 +317,7 @@ import whyslow_capture
 device = fake_cuda.install(pytest.MonkeyPatch())
 parent, freed = os.getpid(), []
 torch.cuda.Event.__del__ = lambda event: freed.append(event) if os.getpid() != parent else None
-cap = whyslow_capture.capture(sys.argv[1], record_every_n_steps=1, max_overhead=1, auto_phases=False)
+cap = whyslow_capture.capture(sys.argv[1], record_every_n_steps=1, max_overhead=1, auto_phases=False).start()
 cap.files._flushed_at = 1e18  # never flush during the loop
 for step in range(200):
     if step % 20 == 0:  # needs a new anchor

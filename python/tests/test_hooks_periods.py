@@ -24,7 +24,7 @@ def drawn(rounds: str, **state: Any) -> str:
     text = ""
     for letter in rounds:
         if letter in "RL":
-            loop.stretch_begins()
+            loop.no_grad_begins()
         if letter == "L":
             loop.loader_began()
         text += letter + ("|" if loop.round_ended() else "")

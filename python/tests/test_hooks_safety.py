@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
+import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from hooked import Job, batches, capturing, phases, steps_of
+from support import SRC
 from torch.optim.optimizer import _global_optimizer_post_hooks, _global_optimizer_pre_hooks
 from torch.utils.data import DataLoader
 from torch.utils.data import dataloader as torch_dataloader
+
+import whyslow_capture
 
 PLAIN = [("data_wait", 0), ("forward", 0), ("backward", 0), ("optimizer", 0)]
 
@@ -172,3 +178,37 @@ def timed(function: Any) -> float:
     for _ in range(1000):
         function(None)
     return (time.perf_counter() - started) / 1000
+
+
+class Broken(torch.utils.data.Dataset[int]):
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, _: int) -> int:
+        raise KeyError("theirs")
+
+
+def fails_in_backward() -> None:
+    loss = torch.ones(1, requires_grad=True) * 2
+    loss.register_hook(lambda _: {}["theirs"])
+    loss.backward()
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 adds the frame again")
+@pytest.mark.parametrize(
+    "fails",
+    [
+        lambda: next(iter(torch.utils.data.DataLoader(Broken()))),
+        lambda: torch.save({}, "/nowhere/at/all"),
+        fails_in_backward,
+    ],
+)
+def test_a_traceback_has_no_frames_of_ours(fails: Callable[[], object], tmp_path: Path) -> None:
+    """In a recorded step, in which our functions are around theirs."""
+    with whyslow_capture.capture(tmp_path, record_every_n_steps=1, max_overhead=1, hooks="all") as cap:
+        cap.step()
+        with pytest.raises((KeyError, RuntimeError)) as raised:
+            fails()
+        files = [frame.filename for frame in traceback.extract_tb(raised.value.__traceback__)]
+    assert files[-1].startswith(os.path.dirname(torch.__file__)) or files[-1] == __file__
+    assert not [file for file in files if file.startswith(str(SRC))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -10,13 +11,14 @@ from typing import Any
 import pytest
 import torch
 from frameworks import framework
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from torch.utils.tensorboard import SummaryWriter
 
 import whyslow
 from whyslow_capture.config import load_config
 from whyslow_capture.integrations.framework_steps import FrameworkSteps
 
+framework("tensorboard")
+EventAccumulator = import_module("tensorboard.backend.event_processing.event_accumulator").EventAccumulator
+SummaryWriter = import_module("torch.utils.tensorboard").SummaryWriter
 # Lightning warns about such small jobs.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -232,6 +234,7 @@ def test_rank_0_waits_for_the_last_records_of_the_others(
     monkeypatch.setattr(at_end.time, "sleep", nap)
     # Rank 1 has not ended. Rank 2 writes to another machine.
     other = '{"run": "mine", "anchors": [{"at": "flush"}]}'
+    (tmp_path / "ranks").mkdir()
     train(tmp_path, run="mine", between=lambda: (tmp_path / "ranks/rank_1.json").write_text(other))
     assert (len(naps), len(asked)) == (1, 1)
 

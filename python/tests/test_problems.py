@@ -1,6 +1,8 @@
-"""What capture writes to stderr."""
+"""What capture writes to stderr, by default."""
 
 from __future__ import annotations
+
+import logging
 
 import pytest
 
@@ -27,3 +29,25 @@ def test_an_error_is_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     err = capsys.readouterr().err
     assert SHOWN in err
     assert err.count("\n") == 1
+
+
+def test_messages_go_through_logging(capsys: pytest.CaptureFixture[str]) -> None:
+    """So a job filters, formats and redirects them like those of any library."""
+    log, seen = logging.getLogger("whyslow_capture"), list[tuple[str, str]]()
+
+    class Theirs(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            seen.append((record.levelname, record.getMessage()))
+
+    before, theirs = list(log.handlers), Theirs()
+    try:
+        log.handlers[:] = [theirs]
+        problems = ProblemLog()
+        problems.warn("odd", "this is %s odd")
+        problems.warn("odd", "this is %s odd")
+        problems.say("by the way")
+    finally:
+        log.handlers[:] = before
+    assert seen == [("WARNING", "this is %s odd"), ("INFO", "by the way")]
+    assert capsys.readouterr().err == ""
+    assert problems.counts == {"odd": 2}

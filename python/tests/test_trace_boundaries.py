@@ -9,47 +9,6 @@ from support import run_torch_program
 from whyslow_capture.trace.profiler import boundary_is_safe
 
 
-def test_an_interrupting_call_is_not_compiled() -> None:
-    """When a compiled function runs Python code, dynamo inspects every call, including an interrupting one."""
-    program = """
-    import threading, time
-    import torch
-    import torch._dynamo
-    from torch._dynamo.utils import counters
-    from whyslow_capture.trace.main_thread import MainThreadCall
-
-    times = []
-    def action():
-        times.append(time.monotonic())
-    call, is_over = MainThreadCall(action), threading.Event()
-    def poke():
-        while not is_over.wait(0.0003):
-            call.request()
-
-    def helper(y):
-        time.sleep(0)
-        return y + 1
-    @torch.compile(backend="eager")
-    def step(x):
-        y = x + 1
-        torch._dynamo.graph_break()
-        return helper(y * 2)
-    for _ in range(10):
-        step(torch.ones(3))
-    before = dict(counters["frames"])
-    threading.Thread(target=poke, daemon=True).start()
-    end = time.monotonic() + 200
-    while len(times) < 1500 and time.monotonic() < end:  # one in a hundred hits the compiled region
-        step(torch.ones(3))
-    is_over.set()
-    print(len(times), dict(counters["frames"]) == before)
-    """
-    result = run_torch_program(program)
-    count, is_same = result.stdout.split()
-    assert int(count) >= 1500 and is_same == "True"
-    assert "recompile" not in result.stderr
-
-
 def test_compiled_regions_and_cuda_graphs_are_unsafe(monkeypatch: pytest.MonkeyPatch) -> None:
     assert boundary_is_safe()
     with monkeypatch.context() as patch:

@@ -90,7 +90,9 @@ def test_a_trace_that_will_not_fit_is_not_written(tmp_path: Path, capfd: pytest.
     host, problems = FakeHost(), ProblemLog()
     tier = make_tier(tmp_path, problems, period=4, active=1, tier={"new_budget": lambda *_: host.budget()})
     train(tier, range(4))
-    host.own, whole, host.disk = host.own + (700 << 20), host.disk, (100 << 20, 1 << 40)
+    host.now += 4
+    tier._driver._budget.learn(100_825, 1.0, is_whole_step=True)
+    whole, host.disk = host.disk, (100 << 20, 1 << 40)
     tier.begin_step(4)
     host.disk = whole
     after(tier, tmp_path, problems, capfd.readouterr().err, "100 MB left, and the trace needs about 200 MB")
@@ -291,7 +293,7 @@ PRELUDE = f"""
     from pathlib import Path
     import torch
     from torch.profiler import profile, schedule, ProfilerActivity
-    from trace_support import make_tier, train, work, steps_in, read_trace
+    from trace_support import make_tier, resident, train, work, steps_in, read_trace
     from whyslow_capture.problems import ProblemLog
     out = Path(sys.argv[1])
     problems = ProblemLog()
@@ -363,7 +365,8 @@ def test_the_job_profiles_in_another_thread(tmp_path: Path) -> None:
     program = (
         PRELUDE
         + """
-    tier = make_tier(out, problems, period=4, active=1)
+    watches = []
+    tier = make_tier(out, problems, period=4, active=1, tier={"recorder_watch_setter": watches.append})
     train(tier, range(4))
     def elsewhere():
         with theirs() as p:
@@ -372,8 +375,10 @@ def test_the_job_profiles_in_another_thread(tmp_path: Path) -> None:
     thread = threading.Thread(target=elsewhere)
     thread.start()
     while thread.is_alive():
-        work(1)          # no boundary here, so ours is ended between two instructions
+        work(1)
         time.sleep(0.001)
+        if watches[-1] is not None:
+            watches[-1]()   # a phase ends
     print(tier.busy)
     train(tier, range(4, 9))
     tier.close()
@@ -393,10 +398,10 @@ def test_the_job_profiles_in_another_thread(tmp_path: Path) -> None:
     for thread in ours:
         thread.join(20)  # ends the next time it runs
     print(tier.summary()["counts"], [t.name for t in ours if t.is_alive()])
-    from whyslow_capture.trace.memory import MemoryReader
-    before = MemoryReader().own()
     work(30_000)
-    print("recorded on:", MemoryReader().own() - before > 1_000_000)
+    before = resident()
+    work(30_000)
+    print("recorded on:", resident() - before > 4_000_000)
     """
     )
     result = run_torch_program(program, tmp_path)
@@ -415,18 +420,17 @@ def test_a_fork_inside_a_window(tmp_path: Path) -> None:
     program = (
         PRELUDE
         + """
-    from whyslow_capture.trace.memory import MemoryReader
     tier = make_tier(out, problems, period=4, active=1)
     os.register_at_fork(after_in_child=tier.after_fork_in_child)
     train(tier, range(4))
     child = os.fork()
     if child == 0:
-        before = MemoryReader().own()
+        before = resident()
         work(30_000)
-        grown = MemoryReader().own() - before
+        grown = resident() - before
         train(tier, range(4, 40))
         tier.close()
-        os._exit(0 if grown < 1_000_000 and not tier.busy else 1)
+        os._exit(0 if grown < 4_000_000 and not tier.busy else 1)
     print(os.waitpid(child, 0)[1], tier.busy)
     train(tier, range(4, 9))
     tier.close()

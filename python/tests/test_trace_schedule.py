@@ -62,14 +62,14 @@ def test_without_a_period_there_is_nothing_to_do() -> None:
     assert queue.next_event(0) == NEVER
 
 
-def test_nothing_to_do_until_warm_up() -> None:
+def test_nothing_to_do_until_the_step_before_warm_up() -> None:
     queue = WindowQueue(Schedule("t", period=100, warmup=2, active=3))
-    assert queue.next_event(0) == 95
+    assert queue.next_event(0) == 94
     assert queue.due(94) is None
     plan = queue.due(95)
     assert plan == WindowPlan("t", first=97, steps=3, warmup=2)
     queue.drop(plan)
-    assert queue.next_event(95) == 195
+    assert queue.next_event(95) == 194
 
 
 def test_a_requested_window_goes_before_the_schedule() -> None:

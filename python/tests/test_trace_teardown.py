@@ -54,6 +54,7 @@ class FakeGpu:
     """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, cuda: str) -> None:
+        # Of windows, without the recordings of their warm-up.
         self.at_stop: list[str | None] = []
         self.settled = 0
         self.environ: dict[str, str] = {}
@@ -66,8 +67,19 @@ class FakeGpu:
         stop = _KinetoProfile.stop_trace
 
         def noted(profile: Any) -> None:
-            self.at_stop.append(self.environ.get(VARIABLE))
+            if not (counts and counts.pop()):
+                self.at_stop.append(self.environ.get(VARIABLE))
             stop(profile)
+
+        # Whether the profiler that stops next only counts.
+        counts: list[bool] = []
+        stop_ours = profiler.WindowProfiler.stop
+
+        def stop_one(ours: Any, another_follows: bool) -> None:
+            counts.append(ours.is_counting)
+            stop_ours(ours, another_follows)
+
+        monkeypatch.setattr(profiler.WindowProfiler, "stop", stop_one)
 
         monkeypatch.setattr(_KinetoProfile, "stop_trace", noted)
 

@@ -14,8 +14,8 @@ from trace_support import files_in, make_tier, operations_in, read_trace, steps_
 
 from whyslow_capture.problems import ProblemLog
 from whyslow_capture.trace import export
-from whyslow_capture.trace.afterwards import WATCHED
 from whyslow_capture.trace.profiler_use import torch_profiler_enabled
+from whyslow_capture.trace.slowdown import WATCHED
 
 
 def test_windows_use_the_jobs_step_numbers_and_leave_only_traces(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_no_profiler_exists_between_windows(tmp_path: Path) -> None:
     tier.close()
     assert seen == {
         **dict.fromkeys((0, 1, 2, 6, 7, 8), (False, False)),
-        3: (False, True),  # warm-up
+        3: (True, True),  # warm-up: counted, and thrown away
         4: (True, True),
         5: (True, True),
     }

@@ -15,7 +15,7 @@ import pytest
 from support import SRC
 from trial_support import LOOP, tried
 
-PROTECT = [sys.executable, "-I", "-S", str(SRC / "whyslow_trials/protect.py")]
+PROTECT = [sys.executable, "-I", "-S", "-B", str(SRC / "whyslow_trials/protect")]
 
 # Ways in which jobs change files. Each once got past a replacement of Python's own functions.
 CHANGES = """
@@ -56,6 +56,12 @@ change(lambda: subprocess.run(["cp", "opened", "by-program"]))
 change(lambda: subprocess.run("echo new > by-shell; rm removed-by-shell", shell=True))
 change(lambda: subprocess.run([sys.executable, "-S", "-c", "open('by-child', 'w').write('new')"]))
 change(lambda: c.truncate(b"by-library", 0))
+change(lambda: os.chmod("mode", 0o777))
+change(lambda: os.utime("time", (1, 1)))
+change(lambda: text(f"/proc/{os.getppid()}/root{os.getcwd()}/by-parent"))
+change(lambda: subprocess.run(["nsenter", "-t", str(os.getppid()), "-m", "rm", os.path.abspath("by-nsenter")]))
+change(lambda: os.ftruncate(int(sys.argv[1]), 0))
+change(lambda: os.close(os.open("in-open-folder", os.O_WRONLY | os.O_TRUNC, dir_fd=int(sys.argv[2]))))
 print("the end")
 """
 
@@ -65,12 +71,16 @@ def names() -> list[str]:
         "opened appended by-pathlib unlinked replacing replaced raw truncated read-and-truncated zipped mapped linked"
     )
     more = "in-folder removed moved folder/file by-program by-shell removed-by-shell by-child by-library"
-    return [*found.split(), *more.split()]
+    others = "mode time by-parent by-nsenter left-open in-open-folder"
+    return [*found.split(), *more.split(), *others.split()]
 
 
-def contents(folder: Path) -> dict[str, tuple[bytes, int] | None]:
-    def known(path: Path) -> tuple[bytes, int] | None:
-        return (path.read_bytes(), path.stat().st_ino) if path.is_file() else None
+def contents(folder: Path) -> dict[str, tuple[object, ...]]:
+    def known(path: Path) -> tuple[object, ...]:
+        found = path.lstat()
+        fixed = (found.st_ino, found.st_mode, found.st_nlink, found.st_uid)
+        # The scratch folder is in one of the folders.
+        return (*fixed, found.st_mtime_ns, path.read_bytes()) if path.is_file() else fixed[:2]
 
     return {str(path.relative_to(folder)): known(path) for path in sorted(folder.rglob("*"))}
 
@@ -100,10 +110,12 @@ def find(*ways: str, network: bool = True) -> dict[str, Any]:
     return found
 
 
-def started(how: str, job: Path, scratch: Path, *command: str, **given: Any) -> subprocess.CompletedProcess[str]:
+def started(
+    how: str, job: Path, scratch: Path, *command: str, pass_fds: tuple[int, ...] = (), **given: Any
+) -> subprocess.CompletedProcess[str]:
     settings = {"how": how, "layers": str(scratch), "writable": [], "network": True, **given}
     words = [*PROTECT, json.dumps(settings), *command]
-    return subprocess.run(words, cwd=job, capture_output=True, text=True, timeout=200)
+    return subprocess.run(words, cwd=job, capture_output=True, text=True, timeout=200, pass_fds=pass_fds)
 
 
 @pytest.mark.parametrize("how", ["overlay", "landlock"])
@@ -120,17 +132,45 @@ def test_nothing_that_a_job_does_changes_the_users_files(how: str, places: tuple
     if how == "overlay" and found["base"] != "/tmp":
         scratch = Path(found["base"]) / f"whyslow-test-{os.getpid()}"
     before = contents(job.parent)
+    # As a shell leaves them open to its programs.
+    left_open = (os.open(job / "left-open", os.O_RDWR), os.open(job, os.O_RDONLY))
     try:
-        ran = started(how, job, scratch, sys.executable, "-c", CHANGES)
+        numbers = [str(number) for number in left_open]
+        ran = started(how, job, scratch, sys.executable, "-c", CHANGES, *numbers, pass_fds=left_open)
         after = {path: known for path, known in contents(job.parent).items() if not path.startswith("scratch")}
         assert ran.returncode == 0, ran.stderr
         assert ran.stdout.endswith("the end\n")
         assert after == before
         denied = ran.stdout.count("denied")
-        assert denied == 0 if how == "overlay" else denied > 12
+        # Through the parent's root and through what was left open.
+        assert denied == 3 if how == "overlay" else denied > 15
         if how == "overlay":
             assert json.loads((scratch / "layers.json").read_text())["overlays"]
     finally:
+        for number in left_open:
+            os.close(number)
+        subprocess.run(["chmod", "-R", "u+rwx", scratch], check=False)
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+@pytest.mark.parametrize("how", ["overlay", "landlock"])
+def test_files_in_shared_memory_stay_as_they_are(how: str, places: tuple[Path, Path]) -> None:
+    job, scratch = places
+    found = find(how)
+    if found["how"] is None or not os.access("/dev/shm", os.W_OK):
+        assert found["reasons"] or how
+        return
+    if how == "overlay":
+        scratch = Path(found["base"]) / f"whyslow-test-{os.getpid()}"
+    staged = Path(f"/dev/shm/staged-data-{os.getpid()}")
+    staged.write_text("precious")
+    try:
+        ran = started(how, job, scratch, "sh", "-c", f"echo new > {staged}; rm {staged}; chmod 777 {staged}")
+        assert staged.read_text() == "precious", ran.stderr
+        read_only = json.loads((scratch / "layers.json").read_text())["read_only"]
+        assert (str(staged) in read_only) == (how == "landlock")
+    finally:
+        staged.unlink()
         subprocess.run(["chmod", "-R", "u+rwx", scratch], check=False)
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -161,6 +201,10 @@ print(os.getcwd(), os.environ["MINE"], os.getuid(), os.path.exists("/proc/self/s
         del os.environ["MINE"]
         subprocess.run(["chmod", "-R", "u+rwx", scratch], check=False)
         shutil.rmtree(scratch, ignore_errors=True)
+    if how == "landlock" and any(Path("/dev/shm").iterdir()) and ran.returncode:
+        # Someone's data is there, which must not change.
+        assert "PermissionError" in ran.stderr
+        return
     assert ran.stdout.split() == [str(job), "yes", str(os.getuid()), "True"], ran.stderr
     assert (job / "results/mine").read_text() == "kept"
 

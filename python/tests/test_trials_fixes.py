@@ -44,7 +44,7 @@ def test_arguments_of_loaders_and_optimizers(tmp_path: Path) -> None:
     show = LOOP.replace(
         "for (x,)", "print(loader.num_workers, loader.prefetch_factor, optimizer.defaults['fused'])\nfor (x,)"
     )
-    workers = {"name": "loader-workers", "workers": 2}
+    workers = {"name": "loader-workers", "value": 2}
     turn = tried(show, tmp_path, workers, "loader-prefetch", "fused-optimizer", "gc-frozen", "omp-threads")
     assert turn.process.stdout.split() == ["2", "8", "True"]
     applied = turn.result["applied"]
@@ -69,7 +69,7 @@ def test_loaders_that_must_stay_as_they_are(tmp_path: Path) -> None:
             model(x).sum().backward()
             optimizer.step()
     """
-    result = tried(streaming, tmp_path, {"name": "loader-workers", "workers": 4}, "tf32", "keep-cache").result
+    result = tried(streaming, tmp_path, {"name": "loader-workers", "value": 4}, "tf32", "keep-cache").result
     assert result["applied"] == {}
     assert "IterableDataset" in result["refused"]["loader-workers"]
     assert result["refused"]["tf32"] == "the job has no CUDA device"

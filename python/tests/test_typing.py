@@ -80,7 +80,7 @@ def off() -> CaptureHandle:
 
 def start(out: Path) -> CaptureHandle:
     config: CaptureConfig = CaptureConfig(record_every_n_steps=20)
-    cap = whyslow_capture.capture(out, config=config)
+    cap = whyslow_capture.capture(out, config=config).start()
     running: CaptureHandle | None = whyslow_capture.active()
     assert running is not None
     running.close()
@@ -129,6 +129,31 @@ def test_user_code_passes_mypy_strict(tmp_path: Path) -> None:
     )
     assert result.stdout + result.stderr == ""
     assert result.returncode == 0
+
+
+WRONG = """
+import whyslow_capture
+from whyslow_capture.integrations.transformers import WhyslowCallback
+
+whyslow_capture.capture("out", record_evry_n_steps=20)
+whyslow_capture.capture("out", record_every_n_steps="often")
+whyslow_capture.capture("out", trace={"periods": 5})
+WhyslowCallback(hookz="all")
+"""
+
+
+def test_mistakes_in_keywords_fail_mypy(tmp_path: Path) -> None:
+    (tmp_path / "wrong.py").write_text(WRONG)
+    (tmp_path / "mypy.ini").write_text(MYPY)
+    result = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir=/dev/null", "wrong.py"],
+        cwd=tmp_path,
+        env={"MYPYPATH": str(SRC), "PATH": ""},
+        capture_output=True,
+        text=True,
+    )
+    lines = {int(line.split(":")[1]) for line in result.stdout.splitlines() if ": error:" in line}
+    assert lines == {5, 6, 7, 8}, result.stdout
 
 
 def test_every_public_name_exists_and_the_handles_match_the_protocol() -> None:

@@ -45,6 +45,12 @@ def train(tier: TraceTier, steps: Iterable[int], each: Callable[[int], object] =
         each(step)
 
 
+def resident() -> int:
+    """Bytes of this process in memory, without files and shared memory."""
+    _, pages, shared = Path("/proc/self/statm").read_text().split()[:3]
+    return (int(pages) - int(shared)) * 4096
+
+
 def files_in(folder: Path) -> list[str]:
     """All files, including hidden ones."""
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())

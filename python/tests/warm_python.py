@@ -76,8 +76,10 @@ def _serve() -> dict[str, Any]:
     """Forks a child for each request. Returns the request in the child, and nowhere else."""
     import torch._dynamo  # noqa: F401
 
-    # The modules are never garbage: each program would look through them at its end, which takes most of a second.
-    gc.freeze()
+    # The modules are never garbage: each program would look through them at its end, which takes most of a second. With
+    # triton they must be: otherwise it lists what was not freed.
+    if "triton" not in sys.modules:
+        gc.freeze()
     for line in sys.stdin:
         pid = os.fork()
         if pid == 0:

@@ -9,17 +9,19 @@ import type { RunInputs } from '../ingest/read-run.js';
 import type { Maker, Remark, Verdict } from './kit/claim.js';
 import { decide } from './kit/decide.js';
 import { compileLogAnswer, compilingRemark } from './run/compile-log.js';
-import { hangAnswer } from './run/hang.js';
+import { hangAnswer, stuckAnswer } from './run/hang.js';
 import { jobPhaseAnswer, jobViewOf } from './run/job-phase.js';
 import { memoryAnswer } from './run/memory.js';
+import { paceRemark } from './run/pace.js';
 import { programRemark, startUpRemark } from './run/recording.js';
-import { lateRanksRemark, unrecordedRanksRemark } from './run/remarks.js';
+import { lateRanksRemark, oftenLastRemark, unrecordedRanksRemark } from './run/remarks.js';
 import { noAnswer, stepsAnswer } from './run/steps.js';
 import { telemetryAnswer } from './run/telemetry.js';
 import { threadsAnswer } from './run/threads.js';
 
 /** The first that answers decides: what was measured, then what was only seen. */
 const MAKERS: readonly Maker<Observed>[] = [
+  stuckAnswer,
   jobPhaseAnswer,
   threadsAnswer,
   stepsAnswer,
@@ -32,10 +34,12 @@ const MAKERS: readonly Maker<Observed>[] = [
 
 const REMARKS: readonly ((run: Observed) => Remark | null)[] = [
   lateRanksRemark,
+  oftenLastRemark,
   unrecordedRanksRemark,
   programRemark,
   startUpRemark,
   compilingRemark,
+  paceRemark,
 ];
 
 /** A run and what limits it. Rules read `facts`; the report is built from the rest. */

@@ -17,6 +17,7 @@ import {
   judgeHang,
   judgeMissingRank,
   judgeOddRank,
+  judgeOtherCall,
   judgeWhereItRuns,
   type SeenStacks,
 } from './live/stacks.js';
@@ -76,6 +77,7 @@ const MAKERS: readonly Maker<Activity, LiveClaim>[] = [
 /** Stacks show a hang, a missing rank, or what the training thread really does. */
 const WITH_STACKS: readonly Maker<SeenStacks, LiveClaim>[] = [
   judgeMissingRank,
+  judgeOtherCall,
   judgeHang,
   judgeOddRank,
   judgeWhereItRuns,

@@ -11,7 +11,7 @@ const NAME =
   '(?:token|passwd|password|passphrase|secret|api[-_]?key|access[-_]?key|secret[-_]?key|private[-_]?key|credentials?|signature)';
 const HARMLESS =
   /(?:^|[-_.])(?:pad|eos|bos|sep|cls|unk|mask|special|image|stop|end|start|max|min|per|num|n|of)[-_.]?token$/i;
-/** A name at the end of which is a secret word. Bounded: names are short, and text may be anything. */
+/** A name that ends in a secret word. Bounded: names are short, and text may be anything. */
 const NAMED = `(?<![A-Za-z0-9])((?:[A-Za-z0-9]{1,40}[-_.]){0,8}${NAME})`;
 const ASSIGNED = new RegExp(`${NAMED}(["']?[=:][ ]?["']?|[ ]=[ ]["']?)([^\\s"'&,;)]+)`, 'gi');
 const AFTER_FLAG = new RegExp(`(--?)${NAMED}([ ]+)(?!-)([^\\s"'&,;)]+)`, 'gi');

@@ -39,6 +39,8 @@ export function profileOfReport(label: string, content: unknown, setup: Setup = 
     many_ranks: null,
     stragglers: [],
     incidents: [],
+    money: null,
+    energy: null,
     heat: null,
     critical_path: null,
     collectives: null,

@@ -26,6 +26,8 @@ export interface RunEvidence {
   readonly memory: readonly RankMemory[];
   /** What the main thread of each process does, from py-spy. */
   readonly stacks: readonly ProcessStacks[];
+  /** `whyslow run` took dumps and stacks because no step ended any more. */
+  readonly isStuck: boolean;
   /** What samples of /proc say, by rank. */
   readonly activity: ReadonlyMap<number, RankActivity>;
 }
@@ -44,6 +46,7 @@ export const NO_EVIDENCE: RunEvidence = {
   hang: null,
   memory: [],
   stacks: [],
+  isStuck: false,
   activity: new Map(),
 };
 
@@ -72,9 +75,13 @@ export function runEvidence(
       (evidence.memory ?? []).map((facts) => ({ rank: hints.rank, facts })),
     ),
     stacks: processStacks(rankProfiles(beside)),
+    isStuck: beside.some(({ path }) => OF_STUCK_JOB.test(path)),
     activity,
   };
 }
+
+/** Capture removes these files if steps go on. */
+const OF_STUCK_JOB = /(?:^|[\\/])stuck[\\/](?:stacks|flight)_rank_\d+\.(?:txt|json)$/;
 
 /** When the process of the rank started, as capture recorded it. A log without a rank is of the only one. */
 function startOf(beside: RunInputs['beside'], rank: number | null): RankLog['started'] {
@@ -110,7 +117,7 @@ function rankProfiles(beside: RunInputs['beside']): readonly RankProfile[] {
   return beside.flatMap(({ evidence, hints }) =>
     (evidence.stacks ?? []).map((profile) => ({
       profile,
-      rank: hints.rank ?? rankOf.get(profile.pid ?? -1) ?? null,
+      rank: profile.rank ?? hints.rank ?? rankOf.get(profile.pid ?? -1) ?? null,
     })),
   );
 }

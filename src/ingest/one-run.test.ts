@@ -152,4 +152,27 @@ describe('keepOneRun', () => {
     expect(paths('b')).toEqual(['runs/b/t.json']);
     expect(keepOneRun(inputs(members, beside)).runs[0]).toMatchObject({ id: 'a', command: 'a.py' });
   });
+
+  it('counts nothing of another run: neither its telemetry nor its ranks as duplicates', () => {
+    const at = (folder: string, value: RunInput) => ({ ...value, path: `out/${folder}/${value.path}` });
+    const usage = { path: 'dmon.txt', of: 'run', evidence: {} } as RunInput;
+    const files = (folder: string, id: string) => ({
+      ...log(0, runOf(id, 0)),
+      path: `out/${folder}/log0`,
+      kind: 'events',
+      hints: { step: null },
+      identity: { window: id },
+    });
+    const both = inputs([files('one', 'a'), files('two', 'b')] as never, [
+      at('one', runJson('a', 1)),
+      at('one', usage),
+      at('two', runJson('b', 2)),
+      at('two', usage),
+    ]);
+    const duplicate = { code: 'duplicate-rank', count: 1, message: '', consequence: '', first: null };
+    const run = keepOneRun({ ...both, problems: [duplicate] }, 'a');
+    expect(run.beside.map((m) => m.path)).toEqual(['out/one/run.json', 'out/one/dmon.txt']);
+    expect(run.problems.map((p) => p.code)).toEqual(['other-run']);
+    expect(run.problems[0]!.message).toMatch(/1 manifest, 1 telemetry file, records of 1 log/);
+  });
 });

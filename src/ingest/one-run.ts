@@ -3,7 +3,7 @@ import { InputError } from '../base/input-error.js';
 import { ProblemLog } from '../base/problem.js';
 import { formatCount } from '../base/units.js';
 import { logOf, manifestOf, type RankInput, traceSummaryOf } from './input.js';
-import type { RankedInput } from './ranks.js';
+import { noteDuplicates, type RankedInput } from './ranks.js';
 import type { FoundRun, RunInputs } from './read-run.js';
 
 interface NamedRun {
@@ -32,7 +32,12 @@ export function keepOneRun(inputs: RunInputs, wanted: string | null = null): Run
   const kept = wanted === null ? newest(runs) : find(runs, wanted);
   if (!kept) return inputs;
   const isOther = (id: string | null) => id !== null && nameOf(id) !== kept.id;
-  const beside = inputs.beside.filter((m) => !isOther(manifestOf(m)?.run ?? null));
+  // Telemetry names no run, but may be in the folder of one.
+  const runBeside = (m: RunInputs['beside'][number]) => {
+    const manifest = manifestOf(m);
+    return manifest ? manifest.run : runOfFolder(m.path, folders);
+  };
+  const beside = inputs.beside.filter((m) => !isOther(runBeside(m)));
   const withoutOthers = inputs.members.map((m) => withoutRuns(m, isOther));
   const changedLogs = inputs.members.filter((m, i) => withoutOthers[i] !== m).length;
   const named = withoutOthers.filter((m) => m !== null);
@@ -52,15 +57,20 @@ export function keepOneRun(inputs: RunInputs, wanted: string | null = null): Run
       ranks: run.ranks.size,
       isAnalyzed: run === kept,
     }));
+  const besideDropped = inputs.beside.filter((m) => !beside.includes(m));
+  const manifests = besideDropped.filter((m) => manifestOf(m)).length;
   const dropped = [
-    [inputs.beside.length - beside.length, 'manifest', ''],
+    [manifests, 'manifest', ''],
+    [besideDropped.length - manifests, 'telemetry file', ''],
     [changedLogs, 'log', 'records of '],
     [named.length - members.length, 'trace', ''],
   ] as const;
   const texts = dropped.flatMap(([n, what, prefix]) => (n > 0 ? [prefix + formatCount(n, what)] : []));
   if (texts.length === 0) return found.length > 0 ? { ...inputs, runs: found } : inputs;
   const problems = new ProblemLog();
-  problems.addAll(inputs.problems);
+  // Ranks that two runs have are no duplicates.
+  problems.addAll(inputs.problems.filter((p) => p.code !== 'duplicate-rank'));
+  if (inputs.problems.some((p) => p.code === 'duplicate-rank')) noteDuplicates(members, problems);
   const others = runs.filter((r) => r !== kept).map((r) => r.id);
   const names = others.length > 0 ? ` (${others.slice(0, 3).join(', ')})` : '';
   problems.add(
@@ -111,9 +121,12 @@ function folderAbove(path: string, folders: RunFolders): string | null {
 /** From its header, or from its folder. Null: neither tells. */
 function runOfTrace(member: RankInput, folders: RunFolders): string | null {
   const summary = traceSummaryOf(member);
-  if (!summary) return null;
-  const folder = folderAbove(member.path, folders);
-  return summary.run ?? (folder === null ? null : folders.get(folder)!);
+  return summary && (summary.run ?? runOfFolder(member.path, folders));
+}
+
+function runOfFolder(path: string, folders: RunFolders): string | null {
+  const folder = folderAbove(path, folders);
+  return folder === null ? null : folders.get(folder)!;
 }
 
 function namedRuns(

@@ -90,7 +90,7 @@ function noteGuesses(ranked: readonly RankedInput[], problems: ProblemLog): void
 }
 
 /** Two traces of one rank are no duplicates if they cover different steps, or one process recorded them in turn. */
-function noteDuplicates(ranked: readonly RankedInput[], problems: ProblemLog): void {
+export function noteDuplicates(ranked: readonly RankedInput[], problems: ProblemLog): void {
   const seen = new Map<string, RankedInput[]>();
   for (const r of ranked) {
     const key = `${r.kind} ${r.rank} ${r.hints.step ?? r.identity.window}`;

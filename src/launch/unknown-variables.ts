@@ -18,6 +18,7 @@ export const SETTINGS: readonly string[] = [
   'hooks',
   'control',
   'stacks',
+  'stuck_after',
   'verdict',
   'log_to',
   'run',

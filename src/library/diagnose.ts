@@ -7,8 +7,10 @@ import { keepOneWindow } from '../ingest/one-window.js';
 import type { ReadOptions } from '../ingest/pool.js';
 import { readInputs, shownNames } from '../ingest/read-run.js';
 import type { DrawOptions, Want } from '../ingest/task.js';
+import { keepRelated } from '../ingest/unrelated.js';
 import { buildReport } from '../report/build-report.js';
 import { inBrief } from '../report/many-ranks.js';
+import { withPrice } from '../report/money.js';
 import type { Report } from '../report/report.js';
 import { RULES } from '../rules/rules.js';
 import { runRules } from '../rules/run-rules.js';
@@ -25,6 +27,8 @@ export interface DiagnoseOptions extends RunSelection, Partial<Pick<Selection, '
   readonly elsewhere?: ReadElsewhere | undefined;
   /** List all ranks and files in the report, even if there are thousands. */
   readonly everyRank?: boolean | undefined;
+  /** Of a GPU for an hour. The report has what the run costs then. */
+  readonly price?: number | undefined;
 }
 
 /** Reads the files under the paths and says why training is slow. Throws InputError when there is nothing to analyze. */
@@ -43,7 +47,8 @@ export async function diagnoseInFull(
 ): Promise<{ readonly diagnosis: Diagnosis; readonly report: Report }> {
   const diagnosis = await readDiagnosis(paths, options, draw);
   const report = buildReport(diagnosis, runRules(RULES, diagnosis.facts));
-  return { diagnosis, report: options.everyRank ? report : inBrief(report) };
+  const shown = options.everyRank ? report : inBrief(report);
+  return { diagnosis, report: options.price === undefined ? shown : withPrice(shown, options.price) };
 }
 
 /** What the report is made of, for those who need more than the report. */
@@ -55,7 +60,7 @@ export async function readDiagnosis(
   const want: Want = draw ? { facts: { steps }, draw } : { facts: { steps } };
   const here = await readInputs(paths, want, reading);
   const read = elsewhere ? withElsewhere(here, elsewhere) : here;
-  const run = keepOneWindow(keepOneFolder(keepOneRun(read, wanted)));
+  const run = keepOneWindow(keepRelated(keepOneFolder(keepOneRun(read, wanted))));
   const shownAs = shownNames(reading);
   const readAgain = (files: readonly string[]) => readInputs(files, want, { shownAs });
   const { inputs, compared } = await withLateRanksInFull(run, steps, readAgain);

@@ -19,7 +19,7 @@ export async function openRun(
   const { files } = await discoverFiles(paths);
   const fits = files.reduce((sum, f) => sum + columnsOf(f), 0) <= limit;
   const diagnosis = await readDiagnosis(paths, options, { columns: fits ? 'all' : [] });
-  return openedRun(diagnosis, title, readAgain, limit);
+  return openedRun(diagnosis, title, readAgain, limit, options.price);
 }
 
 /** Telemetry and manifests are written all the time, and change no verdict by themselves. */

@@ -3,6 +3,7 @@ import { type Incoming, readStream } from '../ingest/read-stream.js';
 import { buildPage } from '../page/build-page.js';
 import type { PageData } from '../page/page-data.js';
 import { buildReport } from '../report/build-report.js';
+import { withPrice } from '../report/money.js';
 import { RULES } from '../rules/rules.js';
 import { runRules } from '../rules/run-rules.js';
 import { type ReadColumns, RunTimeline } from '../timeline/run-timeline.js';
@@ -20,8 +21,10 @@ export function openedRun(
   title: string | null,
   read: ReadColumns,
   limit: number,
+  price?: number,
 ): OpenedRun {
-  const report = buildReport(diagnosis, runRules(RULES, diagnosis.facts));
+  const built = buildReport(diagnosis, runRules(RULES, diagnosis.facts));
+  const report = price === undefined ? built : withPrice(built, price);
   const timeline = new RunTimeline(diagnosis, read, limit);
   return { page: buildPage(diagnosis, report, title), timeline: timeline.hasRanks ? timeline : null };
 }

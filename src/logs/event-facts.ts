@@ -2,6 +2,7 @@ import type { CheckResult } from '../base/check.js';
 import { mean, median } from '../base/statistics.js';
 import { type Ns, ns } from '../base/units.js';
 import type { JobTime } from '../facts/job-time.js';
+import type { PaceChange } from '../facts/pace-change.js';
 import type { PhaseKnowledge } from '../facts/rank-facts.js';
 import type { RankTimeline } from '../facts/rank-timeline.js';
 import { type TimeByClass, totals } from '../facts/time-class.js';
@@ -14,6 +15,7 @@ import { exposedShare } from './layout.js';
 import { notesOf } from './notes.js';
 import { outsideNames, trainingOnly } from './outside.js';
 import { areRegular, atPace, biasOf, ENOUGH_IN_GAPS, usualPeriod } from './pace.js';
+import { evenlySpread, paceChange } from './pace-change.js';
 import type { PhaseClock } from './phases.js';
 import { sampledInput, withInput } from './sampled-input.js';
 import { type EventStepSource, findPeriods, onWallClock, type StepPeriods } from './step-periods.js';
@@ -55,6 +57,8 @@ export interface EventFacts {
   /** Time and number of each step that counts. */
   readonly periods: readonly Ns[];
   readonly indices: readonly number[];
+  /** The steps became slower during the run. Null: they did not. */
+  readonly change: PaceChange | null;
   /** A profiler made some of these steps slower: it was attached to the GPU, or recording. */
   readonly disturbedBy: 'attached' | 'recording' | null;
   /** The wall time of the whole process. Null: the log does not say. */
@@ -83,7 +87,7 @@ export function analyzeEventLog(log: EventLog): EventFacts[] {
       const records = trainingOnly(recorded, run, outside);
       const periods = findPeriods(records);
       if (!periods) return [];
-      const facts = factsOf(run, records, periods);
+      const facts = factsAtPace(run, records, periods);
       const timeline = records === recorded ? facts.timeline : wallTimeline(recorded, periods);
       const own = records.allHost ? facts.time.idle_host : facts.step;
       const wall = withOwnPhases(job, records, periods, facts.step, own);
@@ -98,6 +102,15 @@ const NO_NAMES: ReadonlySet<string> = new Set();
 function wallTimeline(recorded: RankRecords, periods: StepPeriods): RankTimeline | null {
   const wall = onWallClock(recorded, periods);
   return wall && (divideBySpans(recorded, wall, meanAmounts(wall.amounts))?.timeline ?? null);
+}
+
+/** Of a run that became slower, each part counts by its length, however many steps of it were recorded. */
+function factsAtPace(run: EventLogRun, records: RankRecords, periods: StepPeriods) {
+  const facts = factsOf(run, records, periods);
+  if (!facts.change) return facts;
+  const spread = evenlySpread(periods);
+  if (spread.steps.length === periods.steps.length) return facts;
+  return { ...factsOf(run, records, spread), change: facts.change };
 }
 
 function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): Omit<EventFacts, 'job'> {
@@ -147,6 +160,11 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
     timeline,
     periods: periods.ns,
     indices: steps.map((s) => s.number),
+    change: paceChange(
+      steps.map((s) => s.number),
+      periods.ns,
+      timePerStep,
+    ),
     disturbedBy: ([null, 'attached', 'recording'] as const)[records.profiler] ?? null,
     notes: notesOf({
       records,

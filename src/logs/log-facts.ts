@@ -1,4 +1,5 @@
 import { type Ns, ns } from '../base/units.js';
+import type { PaceChange } from '../facts/pace-change.js';
 import type { RankCollectives } from '../facts/rank-collectives.js';
 import type { PhaseKnowledge, RankFacts } from '../facts/rank-facts.js';
 import type { EventFacts } from './event-facts.js';
@@ -35,6 +36,8 @@ function onlyRank(facts: readonly EventFacts[], rank: number): EventFacts | unde
 export interface LogFacts extends RankFacts {
   readonly source: 'log';
   readonly phases: PhaseKnowledge;
+  /** The steps became slower during the run. Null: they did not. */
+  readonly change: PaceChange | null;
   /** Phases by name, mean per recorded step. They may be nested. */
   readonly named: readonly { readonly name: string; readonly ns: Ns }[];
 }
@@ -64,6 +67,7 @@ export function logFactsOf(log: EventFacts, collectives: RankCollectives | null)
     collectives,
     timeline: log.timeline,
     phases: log.knowledge,
+    change: log.change,
     named: log.phases.map(({ name, ns }) => ({ name, ns })),
   };
 }

@@ -69,6 +69,8 @@ export interface Incident {
   readonly fix: string | null;
   /** Time of the job that is lost since, per hour; over all its ranks. Null: nothing is lost. */
   readonly rank_hours_per_hour: number | null;
+  /** In the currency of `--price`. Null: no price was given, or nothing is lost. */
+  readonly cost_per_day: number | null;
   /** Profiler windows that were recorded because of it, relative to OUT. */
   readonly traces: readonly string[];
 }

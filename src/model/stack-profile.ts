@@ -4,8 +4,15 @@ export interface StackProfile {
   readonly pid: number | null;
   /** Command line; empty: unknown. */
   readonly command: string;
+  /** As the file says. Null: it does not. */
+  readonly rank: number | null;
+  /** Without `runs` it may have no stacks. */
+  readonly state: ProcessState;
   readonly threads: readonly StackThread[];
 }
+
+/** `stopped` by a signal; `silent`: it did not answer in time, so it is stopped or its interpreter is held; `gone`: no process. */
+export type ProcessState = 'runs' | 'stopped' | 'silent' | 'gone';
 
 export interface StackThread {
   /** `MainThread`; empty: unknown. */

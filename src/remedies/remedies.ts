@@ -1,8 +1,8 @@
 import { type AnyRemedy, type ArgsOf, REMEDIES, type RemedyId } from './fixes/list.js';
 import type { Framework } from './frameworks/framework.js';
 import { FRAMEWORKS, frameworkNamed, PLAIN_FRAMEWORK } from './frameworks/list.js';
-import { codeOf } from './kit/layout.js';
-import type { Cost, Fix, Remedy, Risk, Spelled } from './kit/remedy.js';
+import { blockOf, codeOf, settingsIn } from './kit/layout.js';
+import type { Cost, Fix, Knob, Remedy, Risk, Spelled } from './kit/remedy.js';
 
 /** A remedy and its arguments, as a finding names it. */
 export interface Use {
@@ -52,7 +52,8 @@ export function elsewhere(id: RemedyId): string {
 /** The change and the reason in one line, for lists of faults: `persistent_workers=True. Keep the workers between epochs.` */
 export function inOneLine(used: Use, framework?: string | null): string {
   const own = frameworkNamed(framework);
-  const { set = {}, settings = [], lines = [] } = spell(used, own);
+  const { set = {}, settings = [], atStart = [], lines: others = [] } = spell(used, own);
+  const lines = [...atStart, ...others];
   const { text } = advise(used, framework).fix;
   const code = lines.filter((line) => !line.startsWith('#'));
   const inCalls = codeOf([{ set }], own).filter((line) => !line.startsWith('#'));
@@ -75,6 +76,32 @@ export const pasteLines = (uses: readonly Use[], framework: string): readonly st
   ).flatMap((block) => block.split('\n'));
 };
 
+/** What several remedies together change in a script, before it is laid out as code. */
+export interface ScriptChange {
+  /** Arguments of calls: `DataLoader`, `num_workers=8`. */
+  readonly calls: readonly { readonly name: string; readonly settings: readonly string[] }[];
+  readonly atStart: readonly string[];
+  /** Lines for which no place is known. */
+  readonly lines: readonly string[];
+}
+
+export function changeOf(uses: readonly Use[], framework: string): ScriptChange {
+  const own = frameworkNamed(framework);
+  const spelled = uses.map((used) => spell(used, own));
+  const settings = settingsIn(spelled, own);
+  return {
+    calls: settings.flatMap(({ form, settings }) =>
+      form.call === null ? [] : [{ name: form.call, settings }],
+    ),
+    atStart: spelled.flatMap(({ atStart = [] }) => atStart),
+    lines: [
+      ...spelled.flatMap(({ before = [] }) => before),
+      ...settings.flatMap((found) => (found.form.call === null ? blockOf(found) : [])),
+      ...spelled.flatMap(({ lines = [] }) => lines),
+    ],
+  };
+}
+
 function spell({ id, args }: Use, { spell: column }: Framework): Spelled {
   const own = column[id] as Remedy<string, unknown>['plain'] | undefined;
   return resolved(own ?? remedyNamed(id).plain, args);
@@ -95,6 +122,7 @@ export interface Triable {
   readonly answers: readonly string[];
   readonly alsoFor: readonly string[];
   readonly group: string | null;
+  readonly knob: Knob | null;
   /** `used`: the number that the trial used. */
   paste(used: number | 'N'): Use;
 }
@@ -111,6 +139,7 @@ export const TRIALS: readonly Triable[] = REMEDIES.flatMap(({ id }) => {
       answers: trial.answers,
       alsoFor: trial.alsoFor ?? [],
       group: trial.group ?? null,
+      knob: trial.knob ?? null,
       paste: (used) => ({ id, args: trial.args ? trial.args(used) : usual }),
     },
   ];

@@ -26,6 +26,7 @@ import {
   timeOf,
 } from './job-report.js';
 import { stepTimes } from './many-ranks.js';
+import { energyOf } from './money.js';
 import type {
   Report,
   ReportInput,
@@ -56,6 +57,8 @@ export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
     many_ranks: null,
     stragglers: stragglersOf(comparison),
     incidents: incidentsOf(inputs),
+    money: null,
+    energy: energyOf(diagnosis),
     heat: heatOf(comparison),
     critical_path: criticalPathOf(comparison),
     collectives: collectivesOf(comparison),

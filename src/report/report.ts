@@ -31,6 +31,8 @@ export interface Report {
   readonly stragglers: readonly ReportStraggler[];
   /** lasting changes that `whyslow watch` or `run --watch` found while the run went on */
   readonly incidents: readonly Incident[];
+  /** null without --price */ readonly money: ReportMoney | null;
+  /** from recorded power; null: it is not known of every rank */ readonly energy: ReportEnergy | null;
   /** how late each rank is in each step; null for a single rank */ readonly heat: ReportHeat | null;
   /** what set the pace, followed through all ranks; null for a single rank */
   readonly critical_path: ReportPath | null;
@@ -204,6 +206,25 @@ export interface ReportStraggler {
   readonly cost_high_ms: Ms | null;
   readonly confidence: number;
   readonly sentence: string;
+}
+
+export interface ReportMoney {
+  readonly per_gpu_hour: number;
+  /** ranks that were measured: each counts as one GPU */ readonly gpus: number;
+  /** all of them, whatever they do */ readonly per_day: number;
+  /** the part of per_day that goes to the bottleneck: waiting for data, for other ranks, for the host; null: it is the computing itself, or unknown */
+  readonly bottleneck_per_day: number | null;
+  /** what each fix saves at the same number of steps, after those listed before it; only those with an estimate */
+  readonly findings: readonly {
+    readonly id: string;
+    readonly per_day: number;
+  }[];
+}
+
+export interface ReportEnergy {
+  /** all GPUs of the measured ranks together, while they are busy */ readonly watts: number;
+  readonly kwh_per_day: number;
+  readonly joules_per_step: number | null;
 }
 
 export interface ReportHeat {

@@ -50,6 +50,29 @@ function rule(name: string, cost: Cost, find: (view: RankView) => Partial<RankFi
 const idsOf = (rules: readonly Rule[], bottleneck: 'gpu' | 'data' | 'compute' = 'gpu') =>
   runRules(rules, runOf([view], bottleneck)).findings.map((f) => f.id);
 
+describe('a figure that cannot be', () => {
+  const withheld = (finding: Partial<RankFinding>) => {
+    const { findings, problems } = runRules([rule('odd', 'knob', () => finding)], runOf([view]));
+    return [findings.length, ...problems.map((p) => p.code)];
+  };
+
+  it('is a gain larger than the time that the fix can shorten: the finding is withheld and reported as our fault', () => {
+    const replayed = (likely: number) => ({ ...gain(likely)!, edit: () => {} });
+    // 40 of 100 ms compute.
+    expect(withheld({ price: replayed(3) })).toEqual([0, 'impossible-figure']);
+    expect(withheld({ price: replayed(1.6) })).toEqual([1]);
+    expect(withheld({ price: replayed(2.4), addresses: 'data' })).toEqual([1]);
+  });
+
+  it('is evidence of more time than a step has', () => {
+    const evidence = (value: number) => [
+      { text: '', value, unit: 'ms/step', rank: 0, step: null, ts_us: null, dur_us: null },
+    ];
+    expect(withheld({ evidence: evidence(120) as never })).toEqual([0, 'impossible-figure']);
+    expect(withheld({ evidence: evidence(99) as never })).toEqual([1]);
+  });
+});
+
 describe('traces whose steps differ', () => {
   const short: RankView = { ...view, rank: 1, step: lasting(view.step, view.step.unprofiled / 2) };
   const double = rule('double', 'knob', (v) =>

@@ -5,8 +5,9 @@ import { ms, type Ns, ns, toMs } from '../base/units.js';
 import type { HostLine } from '../diagnosis/ranks/host-lines.js';
 import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../diagnosis/run-facts.js';
-import { timeOf } from '../facts/causes.js';
+import { type Bottleneck, timeOf } from '../facts/causes.js';
 import { betweenSteps } from '../facts/step-facts.js';
+import type { TimeClass } from '../facts/time-class.js';
 import { COSTS, type Cost } from '../remedies/kit/remedy.js';
 import { type Advice, advise, use } from '../remedies/remedies.js';
 import { copyPlan } from '../replay/plan.js';
@@ -56,12 +57,14 @@ export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
         for (const alone of result.findings) {
           const price = alone.price && view ? ofWholeStep(alone.price, view) : alone.price;
           const finding = { ...alone, price };
-          if (view && exceedsStep(finding, view)) problems.push(impossible(rule));
+          const shown = { ...finding, price: price && view && asDisputed(price, view) };
+          const fault = view && faultOf(shown, view);
+          if (fault) problems.push(impossible(rule, fault));
           else if (counts(rule, finding))
             all.push({
               rule,
               view,
-              finding: { ...finding, price: price && view && asDisputed(price, view) },
+              finding: shown,
               advice: adviceOf(rule, finding, view, run),
             });
           else if (isFirst(view)) addTo(reasons, reportedAs(rule), MOSTLY_BETWEEN_STEPS);
@@ -132,16 +135,40 @@ function failure(rule: Rule, error: unknown): Problem {
   };
 }
 
-/** Evidence of more time than a step has is a fault of ours: the finding is withheld. 5%: recorded and estimated steps differ. */
-function exceedsStep({ evidence }: RankFinding, { step }: RankView): boolean {
+/** Figures that cannot be are a fault of ours: the finding is withheld. Null: there are none. */
+function faultOf({ evidence, price, addresses }: RankFinding, view: RankView): string | null {
+  const { step, time } = view;
+  // Recorded and estimated steps differ by a few percent.
   const longest = 1.05 * toMs(ns(Math.max(step.recorded, step.whole)));
-  return evidence.some(({ unit, value }) => unit === 'ms/step' && value !== null && value > longest);
+  if (evidence.some(({ unit, value }) => unit === 'ms/step' && value !== null && value > longest))
+    return 'found more time per step than a step has';
+  const classes = addresses && MAY_SHRINK[addresses];
+  // Without an edit the price is of the run, not of this rank's step.
+  if (!price?.edit || price.between || !classes || view.divided.by === 'log') return null;
+  const mayShrink = classes.reduce((sum, c) => sum + time[c], 0);
+  const saved = step.unprofiled * (1 - 1 / price.speedup.likely);
+  return saved > MOST_OF_CLASS * mayShrink + 0.01 * step.unprofiled
+    ? 'predicts that a fix saves more time than there is to save'
+    : null;
 }
 
-const impossible = ({ info }: Rule): Problem => ({
+const NOT_THE_DEVICE = ['idle_host', 'idle_sync', 'idle_compile', 'idle_data', 'idle_other', 'copy'] as const;
+/** What a fix can make shorter, at most, by what it addresses. Null: anything. */
+const MAY_SHRINK: Readonly<Record<Bottleneck, readonly TimeClass[] | null>> = {
+  gpu: ['compute', 'copy', 'idle_other'],
+  compute: null,
+  host: NOT_THE_DEVICE,
+  data: NOT_THE_DEVICE,
+  comms: ['comms_transfer', 'comms_wait', 'idle_comms', 'idle_other'],
+  unknown: null,
+};
+/** A replay overlaps what is left better than the recording did. */
+const MOST_OF_CLASS = 1.25;
+
+const impossible = ({ info }: Rule, fault: string): Problem => ({
   code: 'impossible-figure',
   count: 1,
-  message: `rule ${info.id} found more time per step than a step has`,
+  message: `rule ${info.id} ${fault}`,
   consequence: 'its finding is withheld; please report it, this is a fault of whyslow',
   first: null,
 });

@@ -9,7 +9,7 @@ import type { DeviceInfo } from '../model/trace-data.js';
 import { acceleratorOf } from './accelerator.js';
 import { extractCollectives } from './collectives/extract.js';
 import { hardwareUse } from './detail/hardware-use.js';
-import { buildHostTree } from './detail/host-tree.js';
+import { buildHostTree, recomputedTime } from './detail/host-tree.js';
 import { inputFacts } from './detail/input-facts.js';
 import { buildKernelTable } from './detail/kernel-table.js';
 import { loaderQueue, workerPace } from './detail/loader-queue.js';
@@ -186,6 +186,7 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
             pauses: !seesHost(trace, host, work)
               ? NO_PAUSES
               : findPauses(host, inDetail, operators, osCalls(trace, host.threads)),
+            recomputed: recomputedTime(tree),
             hardware: hardwareUse({
               trace,
               work,

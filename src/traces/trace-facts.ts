@@ -49,6 +49,8 @@ interface DetailFacts {
   /** Recorded Python frames. */
   readonly frames: number;
   readonly pauses: Pauses;
+  /** ns of host calls that run forward operators again in backward. */
+  readonly recomputed: number;
   /** Null: no shapes were recorded. */
   readonly hardware: HardwareUse | null;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { TRIALS } from '../remedies/remedies.js';
-import { concludeTrials, pasteLines } from './conclude.js';
+import { pasteLines, TRIALS } from '../remedies/remedies.js';
+import { concludeTrials, usesOf } from './conclude.js';
+import { pairsOf } from './history.js';
 import { planFixes } from './plan.js';
 import { NOTHING_WRITTEN } from './protect/written.js';
 import type { RankResult } from './rank-result.js';
@@ -25,6 +26,9 @@ function result(stepMs: number, given: Partial<RankResult>): RankResult {
     torch: '2.11',
     applied: {},
     refused: {},
+    places: {},
+    had: {},
+    most: {},
     reached: [],
     denied: [],
     seededByJob: true,
@@ -52,7 +56,8 @@ async function session(
   });
   const taken: string[] = [];
   let drift = 1;
-  const runTurn: SessionOptions['runTurn'] = async ({ fixes }) => {
+  const runTurn: SessionOptions['runTurn'] = async ({ fixes: changes }) => {
+    const fixes = changes.map(({ fix }) => fix);
     drift *= 1.01;
     taken.push(fixes.join('+') || 'as it is');
     const failed = fixes.map((fix) => gains[fix]).find((gain) => typeof gain === 'object');
@@ -72,10 +77,11 @@ async function session(
   };
   const made = new Session(options);
   await made.run(plan);
-  const report = concludeTrials(plan, made, {
+  const report = await concludeTrials(plan, made, {
     command: ['python', 'x.py'],
     started: new Date(0),
     seconds: 1,
+    folder: '/x',
   });
   return { taken, report, byFix: new Map(report.trials.map((trial) => [trial.fix, trial])) };
 }
@@ -159,16 +165,79 @@ describe('turns', () => {
 const applied = { 'loader-workers': ['num_workers 0 → 12, persistent_workers'] };
 const ids = ['tf32', 'loader-workers', 'bf16-autocast'];
 
+describe('numbers', () => {
+  /** A job with sleeping reads: each worker makes it faster, up to six. */
+  async function sleeping(advised: number | null, now = 0, batches = 1000) {
+    const code = advised === null ? 'look' : `DataLoader(..., num_workers=${advised}, pin_memory=True)`;
+    const speedup = { low: 1.5, likely: 2, high: 2.5 };
+    const plan = planFixes([{ id: 'num-workers-zero', rule: 'T4', speedup, fix: { code } }], {});
+    const taken: (number | null)[] = [];
+    const made = new Session({
+      turn: {} as SessionOptions['turn'],
+      scratch: '/x',
+      logs: '/x',
+      until: 1e12,
+      onTurn: () => {},
+      rounds: 2,
+      runTurn: async ({ fixes }) => {
+        const workers = fixes[0]?.value ?? now;
+        taken.push(fixes.length === 0 ? null : workers);
+        const applied = fixes.length === 0 ? {} : { 'loader-workers': [`num_workers ${now} → ${workers}`] };
+        return measured(BASE / Math.max(1, Math.min(workers, 6)), {
+          applied,
+          had: { 'loader-workers': now },
+          most: { 'loader-workers': batches },
+        });
+      },
+    });
+    await made.run(plan);
+    const spent = { command: ['python', 'x.py'], started: new Date(0), seconds: 1, folder: '/x' };
+    return { taken, report: await concludeTrials(plan, made, spent) };
+  }
+
+  it('are searched from the advised one, which is tried first, and the best one is measured again', async () => {
+    const { taken, report } = await sleeping(2);
+    expect(taken).toEqual([null, 2, null, 4, 8, 16, null, 8, null]);
+    expect(report.trials[0]).toMatchObject({ advised: 2, value: 8, outcome: 'faster', turns: 2 });
+    expect(report.trials[0]!.measured!.likely).toBeCloseTo(6, 1);
+    expect(
+      report.trials[0]!.searched.map(({ value, measured }) => [value, measured!.likely.toFixed(1)]),
+    ).toEqual([
+      [2, '2.0'],
+      [4, '4.0'],
+      [8, '6.0'],
+      [16, '6.0'],
+    ]);
+    expect(report.paste).toEqual(['DataLoader(..., num_workers=8, persistent_workers=True)']);
+  });
+
+  it('are twice what the job has if no finding advises one', async () => {
+    const { taken } = await sleeping(null, 4);
+    expect(taken.slice(0, 3)).toEqual([null, 8, null]);
+    expect(taken.every((workers) => workers === null || workers > 4)).toBe(true);
+  });
+
+  it('stay below the number of batches of an epoch, which keeps no more workers busy', async () => {
+    const { taken } = await sleeping(2, 0, 5);
+    expect(taken).toEqual([null, 2, null, 4, 5, null, 5, null]);
+  });
+
+  it('are paired with predictions as advised, not as the search found them', async () => {
+    const { report } = await sleeping(2);
+    expect(pairsOf(report, '1')[0]!.measured.likely).toBeCloseTo(2, 1);
+  });
+});
+
 describe('lines to paste for fixes that helped', () => {
   it('are plain code, with the number that was used', () => {
-    expect(pasteLines(['tf32', 'loader-workers'], 'plain', applied)).toEqual([
+    expect(pasteLines(usesOf(['tf32', 'loader-workers'], { applied }), 'plain')).toEqual([
       'DataLoader(..., num_workers=12, persistent_workers=True)',
       'torch.set_float32_matmul_precision("high")',
     ]);
   });
 
   it('are one call of TrainingArguments with transformers', () => {
-    expect(pasteLines(ids, 'transformers', applied)).toEqual([
+    expect(pasteLines(usesOf(ids, { applied }), 'transformers')).toEqual([
       'TrainingArguments(...,',
       '    tf32=True,',
       '    dataloader_num_workers=12,',
@@ -178,7 +247,7 @@ describe('lines to paste for fixes that helped', () => {
   });
 
   it('are arguments of the Trainer with Lightning, if it has them', () => {
-    expect(pasteLines(ids, 'lightning', applied)).toEqual([
+    expect(pasteLines(usesOf(ids, { applied }), 'lightning')).toEqual([
       '# in train_dataloader()',
       'DataLoader(..., num_workers=12, persistent_workers=True)',
       'Trainer(..., precision="bf16-mixed")',
@@ -187,6 +256,7 @@ describe('lines to paste for fixes that helped', () => {
   });
 
   it('exist for every fix', () => {
-    for (const { id } of TRIALS) expect(pasteLines([id], 'plain', {}).length, id).toBeGreaterThan(0);
+    for (const { id } of TRIALS)
+      expect(pasteLines(usesOf([id], { applied: {} }), 'plain').length, id).toBeGreaterThan(0);
   });
 });

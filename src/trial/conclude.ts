@@ -1,47 +1,47 @@
 import { largest, mean, median } from '../base/statistics.js';
 import { bytes, formatBytes, formatCount } from '../base/units.js';
 import type { StepComparison } from '../compare/step-times/step-comparison.js';
-import { pasteLines as linesOf, TRIALS } from '../remedies/remedies.js';
+import { pasteLines, TRIALS, type Use } from '../remedies/remedies.js';
+import { type Change, together, variantOf } from './change.js';
 import { compareLosses, type LossComparison, type Losses } from './losses.js';
+import { type Patch, patchFor } from './patch.js';
 import type { PlannedFix } from './plan.js';
-import type { RankResult } from './rank-result.js';
+import { numberUsed, type RankResult } from './rank-result.js';
 import type { TurnEnd } from './run-turn.js';
-import { foundSomething, type Session, together } from './session.js';
-import type { AsItIs, Outcome, Trial, TryReport } from './trials.js';
+import { foundSomething, type Session } from './session.js';
+import type { AsItIs, Outcome, SearchedNumber, Trial, TryReport } from './trials.js';
 
 interface Circumstances {
   readonly command: readonly string[];
   readonly started: Date;
   readonly seconds: number;
+  /** Where the command runs. */
+  readonly folder: string;
 }
 
+const NO_PATCH: Patch = { text: null, byHand: [] };
 const NO_LOSSES: LossComparison = { verdict: 'unknown', difference: null, steps: 0 };
 
 /** What all turns together say. */
-export function concludeTrials(
+export async function concludeTrials(
   plan: readonly PlannedFix[],
   session: Session,
-  { command, started, seconds }: Circumstances,
-): TryReport {
+  { command, started, seconds, folder }: Circumstances,
+): Promise<TryReport> {
   const gains = session.comparisons();
   const asItIs = measuredOf(session.endsOf(null));
-  const singles = plan.map((planned) => trialOf([planned], session, gains, asItIs));
-  const combined = [...new Set(session.turns.map(({ variant }) => variant))]
-    .filter((variant): variant is string => variant?.includes(' + ') ?? false)
-    .map((variant) => {
-      const ids = variant.split(' + ');
-      return trialOf(
-        plan.filter(({ fix }) => ids.includes(fix.id)),
-        session,
-        gains,
-        asItIs,
-      );
-    });
-  const trials = [...singles, ...combined];
+  const tried = { session, gains, asItIs };
+  const combined = new Map(
+    session.turns.flatMap(({ changes, variant }) => (changes.length > 1 ? [[variant, changes]] : [])),
+  );
+  const variants = [...plan.map((planned) => [session.chosen(planned)]), ...combined.values()];
+  const trials = variants.map((changes) => trialOf(changes, plan, tried));
   const best = bestOf(trials);
   const first = asItIs[0];
   const framework = first?.framework ?? 'plain';
-  const applied = best ? (measuredOf(session.endsOf(best.fix))[0]?.applied ?? {}) : {};
+  const [result] = best ? measuredOf(session.endsOf(variantOf(variants[trials.indexOf(best)]!))) : [];
+  const uses = best && result ? usesOf(best.fixes, result) : [];
+  const patch = result ? await patchFor({ uses, framework, result }, command, folder) : NO_PATCH;
   return {
     schema: 'whyslow/try/1',
     command,
@@ -53,8 +53,10 @@ export function concludeTrials(
     as_it_is: sumUp(asItIs),
     trials,
     best: best?.fix ?? null,
-    paste: best ? pasteLines(best.fixes, framework, applied) : [],
-    notes: notesOf(asItIs, session),
+    paste: pasteLines(uses, framework),
+    patch: patch.text,
+    by_hand: patch.byHand,
+    notes: notesOf(asItIs, session, trials),
     seconds,
     complete: session.stopped === null,
   };
@@ -79,28 +81,31 @@ function memoryOf(results: readonly RankResult[]): number | null {
   return known.length === 0 ? null : largest(known);
 }
 
-function trialOf(
-  planned: readonly PlannedFix[],
-  session: Session,
-  gains: ReadonlyMap<string, StepComparison>,
-  asItIs: readonly RankResult[],
-): Trial {
-  const ids = planned.map(({ fix }) => fix.id);
-  const variant = together(ids);
-  const ends = session.endsOf(variant);
-  const results = measuredOf(ends);
-  const judged = judge(variant, ends, gains.get(variant));
+interface Tried {
+  readonly session: Session;
+  readonly gains: ReadonlyMap<string, StepComparison>;
+  readonly asItIs: readonly RankResult[];
+}
+
+function trialOf(changes: readonly Change[], plan: readonly PlannedFix[], tried: Tried): Trial {
+  const { session, gains, asItIs } = tried;
+  const variant = variantOf(changes);
+  const ids = changes.map(({ fix }) => fix);
+  const results = measuredOf(session.endsOf(variant));
+  const judged = judge(changes, tried);
   const counts = judged.outcome !== 'not-applicable';
-  const [one] = planned;
-  const isSingle = planned.length === 1;
+  const one = changes.length === 1 ? plan.find(({ fix }) => fix.id === ids[0]) : undefined;
   const gain = counts ? gains.get(variant) : undefined;
   return {
-    fix: variant,
+    fix: together(ids),
     fixes: ids,
-    title: isSingle ? one!.fix.title : 'together',
-    finding: isSingle ? (one!.because?.id ?? null) : null,
-    rule: isSingle ? (one!.because?.rule ?? null) : null,
-    predicted: isSingle ? one!.predicted : null,
+    title: one?.fix.title ?? 'together',
+    finding: one?.because?.id ?? null,
+    rule: one?.because?.rule ?? null,
+    predicted: one?.predicted ?? null,
+    advised: one?.advised ?? null,
+    value: one ? (changes[0]?.value ?? null) : null,
+    searched: one ? session.numbersOf(ids[0]!).map((value) => numberOf({ fix: ids[0]!, value }, tried)) : [],
     measured: gain?.speedup ?? null,
     step_ms: gain?.after.ms ?? null,
     losses: counts && results.length > 0 ? lossesOf(asItIs, results) : NO_LOSSES,
@@ -114,22 +119,29 @@ function trialOf(
   };
 }
 
+/** What one number of a search gave. */
+function numberOf(change: Change, tried: Tried): SearchedNumber {
+  const gain = tried.gains.get(variantOf([change]));
+  const measured = gain?.speedup ?? null;
+  return { value: change.value!, measured, step_ms: gain?.after.ms ?? null, ...judge([change], tried) };
+}
+
 function judge(
-  variant: string,
-  ends: readonly TurnEnd[],
-  gain: StepComparison | undefined,
+  changes: readonly Change[],
+  { session, gains }: Tried,
 ): { readonly outcome: Outcome; readonly reason: string | null } {
-  const ended = ends.filter((end) => end.kind !== 'interrupted');
+  const variant = variantOf(changes);
+  const ended = session.endsOf(variant).filter((end) => end.kind !== 'interrupted');
   const failed = ended.find((end) => end.kind !== 'measured');
   if (ended.length === 0) return { outcome: 'not-tried', reason: null };
   if (failed)
     return { outcome: failed.kind === 'timed-out' ? 'timed-out' : 'crashed', reason: failed.reason };
   const [first] = measuredOf(ended);
   if (!ended.every(foundSomething)) {
-    const why = first!.refused[variant] ?? 'it found nothing to change';
+    const why = first!.refused[changes[0]!.fix] ?? 'it found nothing to change';
     return { outcome: 'not-applicable', reason: why };
   }
-  return { outcome: gain?.verdict ?? 'cannot-tell', reason: null };
+  return { outcome: gains.get(variant)?.verdict ?? 'cannot-tell', reason: null };
 }
 
 function lossesOf(asItIs: readonly RankResult[], results: readonly RankResult[]): LossComparison {
@@ -157,14 +169,18 @@ function bestOf(trials: readonly Trial[]): Trial | null {
   );
 }
 
-function notesOf(asItIs: readonly RankResult[], session: Session): readonly string[] {
+function notesOf(
+  asItIs: readonly RankResult[],
+  session: Session,
+  trials: readonly Trial[],
+): readonly string[] {
   const notes: string[] = [];
   const [first] = asItIs;
   const broken = session.endsOf(null).find((end) => end.kind !== 'measured' && end.kind !== 'interrupted');
   if (broken) notes.push(`the unchanged job failed: ${broken.reason}`);
   if (session.stopped === 'budget')
     notes.push('the budget is spent (--budget); longer budgets give narrower intervals');
-  if ([...session.comparisons().values()].some((gain) => gain.verdict === 'cannot-tell'))
+  if (trials.some(({ outcome }) => outcome === 'cannot-tell'))
     notes.push(
       'inconclusive: turns of the same kind differ by as much; more rounds or steps narrow it (--rounds, --steps)',
     );
@@ -193,21 +209,8 @@ const SHOWN = 5;
 const someOf = (all: readonly string[]) =>
   all.length <= SHOWN ? all.join(', ') : `${all.slice(0, SHOWN).join(', ')}, …`;
 
-/** The lines that make these fixes permanent, in the words of the framework whose loop made the steps. */
-export function pasteLines(
-  ids: readonly string[],
-  framework: string,
-  applied: RankResult['applied'],
-): readonly string[] {
+/** The fixes as the catalog names them, with the numbers that a trial used. */
+export function usesOf(ids: readonly string[], result: Pick<RankResult, 'applied'>): readonly Use[] {
   const tried = TRIALS.filter(({ id }) => ids.includes(id));
-  return linesOf(
-    tried.map(({ id, paste }) => paste(numberUsed(applied[id]))),
-    framework,
-  );
-}
-
-/** Texts of applied fixes end in the new value: `num_workers 0 → 12`. */
-function numberUsed(texts: readonly string[] | undefined): number | 'N' {
-  const used = texts?.map((text) => /→ (\d+)/.exec(text)?.[1]).find((number) => number !== undefined);
-  return used === undefined ? 'N' : Number(used);
+  return tried.map(({ id, paste }) => paste(numberUsed(result, id) ?? 'N'));
 }

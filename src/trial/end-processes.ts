@@ -1,26 +1,33 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, readlink } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Time to close files and connections before it is killed. */
 const GRACE_MS = 3000;
 const POLL_MS = 50;
 
-/**
- * Ends a process group and every other process that has `mark` in its environment: launchers put ranks into sessions of
- * their own, and workers survive their parent. First politely, then not. Never fails.
- */
-export async function endProcesses(leader: number, mark: string, polite = true): Promise<void> {
-  if (polite) {
-    await signalAll(leader, mark, 'SIGTERM');
-    for (const end = Date.now() + GRACE_MS; Date.now() < end; await sleep(POLL_MS))
-      if ((await marked(mark)).length === 0 && !send(-leader, 0)) return;
-  }
-  await signalAll(leader, mark, 'SIGKILL');
+/** How processes of a job are known: launchers put ranks into sessions of their own, and workers survive their parent. */
+export interface Family {
+  /** Of a process group. */
+  readonly leader: number;
+  /** In the environment. */
+  readonly mark: string;
+  /** The mount namespace that only they are in. Null: they have none of their own. */
+  readonly namespace: string | null;
 }
 
-async function signalAll(leader: number, mark: string, signal: NodeJS.Signals): Promise<void> {
-  send(-leader, signal);
-  for (const pid of await marked(mark)) send(pid, signal);
+/** Ends all processes of a job. First politely, then not. Never fails. */
+export async function endProcesses(family: Family, polite = true): Promise<void> {
+  if (polite) {
+    await signalAll(family, 'SIGTERM');
+    for (const end = Date.now() + GRACE_MS; Date.now() < end; await sleep(POLL_MS))
+      if ((await membersOf(family)).length === 0 && !send(-family.leader, 0)) return;
+  }
+  await signalAll(family, 'SIGKILL');
+}
+
+async function signalAll(family: Family, signal: NodeJS.Signals): Promise<void> {
+  send(-family.leader, signal);
+  for (const pid of await membersOf(family)) send(pid, signal);
 }
 
 function send(pid: number, signal: NodeJS.Signals | 0): boolean {
@@ -32,12 +39,14 @@ function send(pid: number, signal: NodeJS.Signals | 0): boolean {
 }
 
 /** Linux only. Elsewhere the process group is all that is known. */
-async function marked(mark: string): Promise<number[]> {
+async function membersOf({ mark, namespace }: Family): Promise<number[]> {
   const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name)).map(Number);
   const found = await Promise.all(
     pids.map(async (pid) => {
+      if (pid === process.pid) return false;
       const environment = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '');
-      return environment.includes(mark) && pid !== process.pid;
+      if (environment.includes(mark)) return true;
+      return namespace !== null && namespace === (await readlink(`/proc/${pid}/ns/mnt`).catch(() => ''));
     }),
   );
   return pids.filter((_, i) => found[i]);

@@ -24,8 +24,10 @@ export function historyFile(env: Environment): string {
 }
 
 export function pairsOf(report: TryReport, version: string): readonly MeasuredPair[] {
-  return report.trials.flatMap(({ fix, rule, predicted, measured }) =>
-    predicted && measured
+  return report.trials.flatMap(({ fix, rule, predicted, measured: best, advised, searched }) => {
+    // A prediction is for the number that the finding advises, not for the best one.
+    const measured = searched.find(({ value }) => value === advised)?.measured ?? best;
+    return predicted && measured
       ? [
           {
             at: report.started,
@@ -38,8 +40,8 @@ export function pairsOf(report: TryReport, version: string): readonly MeasuredPa
             whyslow: version,
           },
         ]
-      : [],
-  );
+      : [];
+  });
 }
 
 export async function appendPairs(file: string, pairs: readonly MeasuredPair[]): Promise<void> {

@@ -50,6 +50,7 @@ export interface Foretold {
   readonly id: string;
   readonly rule: string;
   readonly speedup: SpeedupInterval | null;
+  readonly fix?: { readonly code: string };
   /** A larger fix that extends it. */
   readonly further?: { readonly id: string; readonly speedup: SpeedupInterval } | null;
 }
@@ -63,6 +64,8 @@ export interface PlannedFix {
   /** The finding that asked for it. Null: the user did. */
   readonly because: Foretold | null;
   readonly predicted: SpeedupInterval | null;
+  /** The number that a finding advises. Null: none does. */
+  readonly advised: number | null;
 }
 
 interface Wishes {
@@ -87,7 +90,14 @@ export function planFixes(
 function planned(fix: Triable, findings: readonly Foretold[]): PlannedFix {
   const answered = findings.find(({ id }) => fix.answers.includes(id));
   const because = answered ?? findings.find(({ id }) => fix.alsoFor.includes(id)) ?? null;
-  return { fix, because, predicted: answered?.speedup ?? null };
+  return { fix, because, predicted: answered?.speedup ?? null, advised: advisedBy(because, fix) };
+}
+
+/** Whatever framework spells the argument: `num_workers=8`, `dataloader_num_workers=8`. */
+function advisedBy(finding: Foretold | null, { knob }: Triable): number | null {
+  const argument = knob?.argument;
+  const found = argument ? new RegExp(`${argument}=(\\d+)\\b`).exec(finding?.fix?.code ?? '') : null;
+  return found && Number(found[1]) > 0 ? Math.min(Number(found[1]), knob!.most) : null;
 }
 
 function known(id: string): Triable {

@@ -22,6 +22,12 @@ export interface RankResult {
   readonly applied: Readonly<Record<string, readonly string[]>>;
   /** By fix: why it has changed nothing. */
   readonly refused: Readonly<Record<string, string>>;
+  /** By fix: `/path/train.py:12`, the lines of the job's code that it changed the effect of. */
+  readonly places: Readonly<Record<string, readonly string[]>>;
+  /** By fix: the number that the job itself uses, or what the machine has. */
+  readonly had: Readonly<Record<string, number>>;
+  /** By fix: larger numbers cannot gain anything. */
+  readonly most: Readonly<Record<string, number>>;
   /** Hosts that the job looked up or connected to, beyond this machine. */
   readonly reached: readonly string[];
   /** Writes that Landlock denied. */
@@ -57,6 +63,9 @@ function resultOf(given: Record<string, unknown>): RankResult {
     torch: String(given.torch ?? ''),
     applied: Object.fromEntries(entries(given.applied).map(([fix, what]) => [fix, list(what).map(String)])),
     refused: Object.fromEntries(entries(given.refused).map(([fix, why]) => [fix, String(why)])),
+    places: Object.fromEntries(entries(given.places).map(([fix, where]) => [fix, list(where).map(String)])),
+    had: numbersIn(given.had),
+    most: numbersIn(given.most),
     reached: Object.keys(given.reached ?? {}),
     denied: Object.keys(given.denied ?? {}),
     seededByJob: given.seeded_by_job === true,
@@ -64,9 +73,17 @@ function resultOf(given: Record<string, unknown>): RankResult {
   };
 }
 
+/** The number that a fix used: texts of applied fixes end in it, as `num_workers 0 → 12`. Null: it has none. */
+export function numberUsed({ applied }: Pick<RankResult, 'applied'>, fix: string): number | null {
+  const used = applied[fix]?.map((text) => /→ (\d+)/.exec(text)?.[1]).find((number) => number !== undefined);
+  return used === undefined ? null : Number(used);
+}
+
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const entries = (value: unknown): [string, unknown][] =>
   typeof value === 'object' && value !== null ? Object.entries(value) : [];
+const numbersIn = (value: unknown) =>
+  Object.fromEntries(entries(value).map(([fix, n]) => [fix, Number(n) || 0]));
 const nameOf = (device: unknown): string | null => {
   const found = entries(device).find(([key]) => key === 'name');
   return found ? String(found[1]) : null;

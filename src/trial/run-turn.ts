@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { notStarted } from '../launch/child.js';
 import { type Environment, jobEnvironment } from '../launch/environment.js';
+import type { Change } from './change.js';
 import { endProcesses } from './end-processes.js';
 import { type Protection, protectedCommand } from './protect/protection.js';
-import { removeTree, type Written, writtenTo } from './protect/written.js';
+import { namespaceOf, removeTree, type Written, writtenTo } from './protect/written.js';
 import { type RankResult, RESULT_NAME, readResults } from './rank-result.js';
 
 /** Launchers prefix the lines of ranks. */
@@ -33,8 +34,8 @@ export interface TurnSettings {
   readonly protection: Protection;
   /** For this turn alone. Removed afterwards. */
   readonly folder: string;
-  /** Ids of fixes. None: the job as it is. */
-  readonly fixes: readonly string[];
+  /** None: the job as it is. */
+  readonly fixes: readonly Change[];
   readonly steps: number;
   readonly warmup: number;
   /** Of steps; the job's set-up is not counted. */
@@ -88,7 +89,10 @@ export async function runTurn(settings: TurnSettings): Promise<TurnEnd> {
       child.once('exit', (code) => resolve({ code, failure: null }));
     });
     const { code, failure, cut } = await watch(ended, results, settings);
-    if (child.pid !== undefined) await endProcesses(child.pid, `WHYSLOW_TRIAL=${spec}`, cut !== null);
+    if (child.pid !== undefined) {
+      const namespace = await namespaceOf(layers);
+      await endProcesses({ leader: child.pid, mark: `WHYSLOW_TRIAL=${spec}`, namespace }, cut !== null);
+    }
     const seconds = (performance.now() - started) / 1000;
     const ranks = await readResults(results);
     const text = (await readTail(join(folder, 'log'))) ?? '';
@@ -104,7 +108,7 @@ export async function runTurn(settings: TurnSettings): Promise<TurnEnd> {
 
 function specOf(settings: TurnSettings, results: string, writable: readonly string[]) {
   const { fixes, steps, warmup, seconds, record, protection } = settings;
-  const named = fixes.map((name) => ({ name }));
+  const named = fixes.map(({ fix, value }) => ({ name: fix, ...(value === null ? {} : { value }) }));
   const denies = protection.how === 'landlock' ? { writable: [...writable, ...SYSTEM] } : {};
   return { results, fixes: named, steps, warmup, seconds, capture: record !== null, ...denies };
 }

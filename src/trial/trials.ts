@@ -15,6 +15,9 @@ export interface TryReport {
   readonly trials: readonly Trial[];
   /** the fix or combination to make; null: nothing helped */ readonly best: string | null;
   /** lines to paste for it */ readonly paste: readonly string[];
+  /** unified diff of your script with it; null: the places to change are not known */
+  readonly patch: string | null;
+  /** those of the lines to paste that are not in the patch */ readonly by_hand: readonly string[];
   readonly notes: readonly string[];
   readonly seconds: number;
   /** false: the user or the budget ended it early */ readonly complete: boolean;
@@ -34,6 +37,9 @@ export interface Trial {
   /** id of the finding that asked for it */ readonly finding: string | null;
   readonly rule: string | null;
   /** null: no finding prices it */ readonly predicted: SpeedupInterval | null;
+  /** the number that the finding advises; null: none */ readonly advised: number | null;
+  /** the best number of those tried; null: the fix has none */ readonly value: number | null;
+  /** the numbers tried, in order */ readonly searched: readonly SearchedNumber[];
   /** null: not measured; outcome and reason say why */ readonly measured: SpeedupInterval | null;
   readonly step_ms: number | null;
   /** losses of the same steps, with the fix and without */ readonly losses: LossComparison;
@@ -45,6 +51,14 @@ export interface Trial {
   /** how often torch.compile broke the graph, by reason */
   readonly graph_breaks: Readonly<Record<string, number>>;
   readonly turns: number;
+}
+
+export interface SearchedNumber {
+  readonly value: number;
+  /** null: not measured; outcome and reason say why */ readonly measured: SpeedupInterval | null;
+  readonly step_ms: number | null;
+  readonly outcome: Outcome;
+  readonly reason: string | null;
 }
 
 export type Outcome =

@@ -12,6 +12,8 @@ import type { WatchedRun } from './watched-run.js';
 const MOST_PER_LOOK = 200;
 
 export interface WatcherOptions {
+  /** Of a GPU for an hour: incidents have their cost per day then. */
+  readonly price?: number | undefined;
   /** Called once for each incident that was not in the file before, and when its line changes. */
   readonly onIncident?: (incident: Incident) => void;
 }
@@ -27,7 +29,7 @@ export class RunWatcher {
   readonly #onIncident: (incident: Incident) => void;
   #isThere = true;
 
-  private constructor(out: string, file: IncidentsFile, { onIncident = () => {} }: WatcherOptions) {
+  private constructor(out: string, file: IncidentsFile, { onIncident = () => {}, price }: WatcherOptions) {
     this.#out = out;
     this.#file = file;
     this.#onIncident = onIncident;
@@ -40,6 +42,7 @@ export class RunWatcher {
       FALSE_ALARM,
       machines,
     );
+    this.#job.price = price ?? null;
     this.#run = new FollowedRun(out, this.#job);
   }
 

@@ -100,7 +100,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   watch: ['base', 'remedies', 'model', 'readers', 'logs', 'launch'],
   machine: ['base', 'model'],
   compare: ['base', 'facts', 'ingest', 'diagnosis', 'rules', 'report', 'answers'],
-  trial: ['base', 'remedies', 'launch', 'compare'],
+  trial: ['base', 'remedies', 'lint', 'launch', 'compare'],
   triage: ['base', 'model', 'readers', 'telemetry', 'machine'],
   doctor: ['base', 'remedies', 'telemetry', 'machine'],
   cli: [

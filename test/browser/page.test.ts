@@ -150,7 +150,7 @@ describeWithBrowser('the page in a browser', () => {
     expect(await page.locator('img').count()).toBe(0);
     // A mark of direction would turn around what follows it.
     expect(await page.locator('td code', { hasText: '\\u202e' }).count()).toBeGreaterThan(0);
-    expect(await page.innerText("body")).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
+    expect(await page.innerText('body')).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
     expect(await page.evaluate('window.harmed')).toBeUndefined();
     expect(await page.title()).toBe(HOSTILE);
     expect(complaints).toEqual([]);

@@ -27,6 +27,20 @@ const UNDECIDED = ['h2d_pinned', 'h2d_small_nonblocking'];
 /** What the name of the GPU would rule out: the exporter does not write it. */
 const WITHOUT_RATES = ['tf32-off', 'not-sixteen-bit'];
 
+describe('files that torch 2.15 wrote with its second backend, of windows made from zoo traces', () => {
+  it.each(['h2d_pageable.json.gz', 'h2d_pageable.pftrace', 'graph_captured.pftrace'])(
+    '%s gets the same verdict, step and findings as the JSON of Kineto',
+    async (name) => {
+      const expected = answer(await diagnose(fixture(name.split('.')[0]!)));
+      const own = answer(await diagnose(join(root, 'test/fixtures/perfetto', `torch-2.15-${name}`)));
+      const findings = own.findings.filter(
+        (id) => expected.findings.includes(id) || !WITHOUT_RATES.includes(id),
+      );
+      expect({ ...own, findings }).toEqual(expected);
+    },
+  );
+});
+
 describe('traces of an H200, converted', () => {
   it.each(ZOO)(
     '%s gets the same verdict, step and findings as the JSON',

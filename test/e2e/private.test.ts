@@ -76,7 +76,8 @@ describe('secrets in addresses', () => {
       );
       const shown = [compared, kept, linted].flatMap((ran) => [ran.stdout, ran.stderr]);
       const written = ['page.html', 'history.jsonl'].map((name) => readFileSync(join(cwd, name), 'utf8'));
-      expect([...shown, ...written].join('\n')).not.toContain(SECRET);
+      // Pages are long: which one, not what is in it.
+      expect([...shown, ...written].map((text) => text.includes(SECRET))).not.toContain(true);
       expect(written[1]).toContain('rank0.json.gz');
     }));
 });

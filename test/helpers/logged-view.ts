@@ -38,6 +38,7 @@ export function loggedView(classes: Partial<Record<TimeClass, number>>): LogView
     collectives: null,
     timeline: null,
     phases: PHASES,
+    change: null,
     named: [],
   };
   return viewLog(0, facts, { step, job: null, notes: [] });

@@ -33,6 +33,7 @@ export function sampleFinding(more: Partial<Plain<Finding>> = {}): Finding {
       text: 'Start at one worker a core, less one, and watch the memory each takes.',
       code: 'DataLoader(..., num_workers=8, persistent_workers=True)',
     },
+    further: null,
     addresses: 'data',
     ...more,
   } as Finding;
@@ -109,11 +110,14 @@ export function sampleReport(more: Partial<Plain<Report>> = {}): Report {
     ranks: [sampleRank(0, { time, coordinates: null, clock: null })],
     stragglers: [],
     incidents: [],
+    money: null,
+    energy: null,
     heat: null,
     many_ranks: null,
     critical_path: null,
     collectives: null,
     what_if: null,
+    hardware: null,
     runs: [],
     inputs: [
       { path: 'runs/a/rank0.json.gz', kind: 'kineto', rank: 0, bytes: 120_000, events: 6732, problems: [] },

@@ -17,6 +17,8 @@ export interface DrawnProcess {
   readonly reads?: number;
   /** What the main thread sleeps in; `D` for a disk. */
   readonly waits?: string;
+  /** Of the main thread, as /proc has it. */
+  readonly state?: string;
   readonly switches?: number;
   /** In seconds; the whole watch unless given. */
   readonly lives?: readonly [number, number];
@@ -86,7 +88,7 @@ const sampleOf = (p: DrawnProcess, at: number): ProcessSample => ({
     ([name, cpu, delayed = 0], i) => ({
       id: p.pid + i,
       name,
-      state: i > 0 ? 'S' : p.waits === 'D' ? 'D' : (p.main ?? 0) >= 0.5 ? 'R' : 'S',
+      state: i > 0 ? 'S' : p.state ? p.state : p.waits === 'D' ? 'D' : (p.main ?? 0) >= 0.5 ? 'R' : 'S',
       cpu: cpu * at,
       delayed: delayed * at,
     }),

@@ -12,7 +12,7 @@ import { forgeFacts, getAt, HOSTILE, type Part, placesIn, setAt } from '../helpe
 import { hash01 } from '../helpers/simulate/random.js';
 import { simulateRun, writeRun } from '../helpers/simulate/simulate.js';
 
-const CASES = cases(60, 3000);
+const CASES = cases(60, 1500);
 /** CPU, not time on a clock: other tests run at the same time. */
 const MOST_MS = 10_000;
 

@@ -1,6 +1,7 @@
 import { namedRanks } from '../../src/base/rank-ranges.js';
 import { formatTime, type Ms, ms } from '../../src/base/units.js';
 import type { PageData } from '../../src/page/page-data.js';
+import { savedPerDay } from '../../src/render/money.js';
 import { gain, noFix, rankCount } from '../../src/render/step-time.js';
 import type { Evidence, Finding } from '../../src/rules/kit/finding.js';
 import { CopyButton } from './copy-button.js';
@@ -56,7 +57,11 @@ function FindingCard({ page, finding, open, navigator }: CardProps) {
       <summary>
         <h3>{sentenceCase(finding.title)}</h3>
         <span class={finding.speedup ? 'gain' : 'gain unknown'}>
-          {finding.addresses === null ? '' : gain(finding.speedup, step.ms)}
+          {finding.addresses === null
+            ? ''
+            : [gain(finding.speedup, step.ms), savedPerDay(page.report, finding.id)]
+                .filter(Boolean)
+                .join(', ')}
         </span>
       </summary>
       {finding.speedup && step.ms !== null && <GainBar now={step.ms} speedup={finding.speedup} />}

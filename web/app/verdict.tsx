@@ -1,6 +1,7 @@
 import { formatCount, formatTime, ms, share } from '../../src/base/units.js';
 import { TIME_CLASSES } from '../../src/facts/time-class.js';
 import type { PageData } from '../../src/page/page-data.js';
+import { moneyLines } from '../../src/render/money.js';
 import {
   CLASS_NAMES,
   gain,
@@ -40,6 +41,11 @@ export function Verdict({ page }: { page: PageData }) {
         </p>
       )}
       {report.step.ms === null ? <NoStep page={page} /> : <Step page={page} />}
+      {moneyLines(report).map((text) => (
+        <p key={text} class="note">
+          {sentenceCase(text)}
+        </p>
+      ))}
       {verdict.next.length > 0 && (
         <section class="next">
           <h2>{verdict.bottleneck === 'unknown' ? 'To get an answer' : 'Do next'}</h2>

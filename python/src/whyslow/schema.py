@@ -438,8 +438,40 @@ class Incident:
     """what to do"""
     rank_hours_per_hour: float | None
     """time that is lost per hour, summed over ranks (on GPUs: GPU-hours); null: none"""
+    cost_per_day: float | None
+    """what that costs, in the currency of --price; null without a price"""
     traces: tuple[str, ...]
     """profiler windows that were recorded because of it, relative to OUT"""
+
+
+@dataclass(frozen=True)
+class ReportMoneyFinding:
+    id: str
+    per_day: float
+
+
+@dataclass(frozen=True)
+class ReportMoney:
+    per_gpu_hour: float
+    gpus: int
+    """ranks that were measured: each counts as one GPU"""
+    per_day: float
+    """all of them, whatever they do"""
+    bottleneck_per_day: float | None
+    """
+    the part of per_day that goes to the bottleneck: waiting for data, for other ranks, for the host; null: it is the
+    computing itself, or unknown
+    """
+    findings: tuple[ReportMoneyFinding, ...]
+    """what each fix saves at the same number of steps, after those listed before it; only those with an estimate"""
+
+
+@dataclass(frozen=True)
+class ReportEnergy:
+    watts: float
+    """all GPUs of the measured ranks together, while they are busy"""
+    kwh_per_day: float
+    joules_per_step: float | None
 
 
 @dataclass(frozen=True)
@@ -637,6 +669,10 @@ class ReportFields:
     stragglers: tuple[ReportStraggler, ...]
     incidents: tuple[Incident, ...]
     """lasting changes that `whyslow watch` or `run --watch` found while the run went on"""
+    money: ReportMoney | None
+    """null without --price"""
+    energy: ReportEnergy | None
+    """from recorded power; null: it is not known of every rank"""
     heat: ReportHeat | None
     """how late each rank is in each step; null for a single rank"""
     critical_path: ReportPath | None

@@ -11,32 +11,16 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from .config import load_config
+from .config import Settings, load_config
 from .config_values import TRUE_WORDS
 from .handle import CaptureHandle, DisabledCapture
 from .needs_torch import needs_torch
 from .problems import ProblemLog
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from .session import Capture
-
-
-class JoinedCapture:
-    """What a second `capture()` returns while one is on: the same capture, which only its first owner closes."""
-
-    def __init__(self, outer: Capture) -> None:
-        self.step, self.phase, self.lap = outer.step, outer.phase, outer.lap
-        self.data, self.micro_step, self.to_device = outer.data, outer.micro_step, outer.to_device
-        self.step_callback, self.set_mesh = outer.step_callback, outer.set_mesh
-
-    def close(self) -> None:
-        pass
-
-    def __enter__(self) -> JoinedCapture:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
 
 
 class _Process:
@@ -45,28 +29,33 @@ class _Process:
     session: Capture | None = None
 
 
-def capture(out: str | os.PathLike[str] | None = None, **config: object) -> CaptureHandle:
+def capture(out: str | os.PathLike[str] | None = None, **settings: Unpack[Settings]) -> CaptureHandle:
     """
-    Starts measuring this process and writes files to `out`. All other keywords are settings, listed in the README; each
-    can also be set in the environment (`WHYSLOW_*`) or in a JSON file.
+    Measures this process, from `with` or `start()` on, and writes files to `out`. Each setting can also be set in the
+    environment (`WHYSLOW_*`) or in a JSON file; the README lists them.
     """
+    given: dict[str, object] = {**settings}
     if out is not None:
-        config["out"] = os.fspath(out)
+        given["out"] = os.fspath(out)
     problems = ProblemLog()
-    _join_whyslow_run(config, problems)
-    loaded = load_config(config, problems=problems)
+    _join_whyslow_run(given, problems)
+    loaded = load_config(given, problems=problems)
     if not loaded.enabled:
         return DisabledCapture()
-    running = active_session()
-    if running is not None:
-        running.manual_steps()
-        running.problems.warn(
-            "second-capture", f"a capture into {running.out} is already on; this capture() call joins it"
-        )
-        return JoinedCapture(running)
     with needs_torch("whyslow_capture.capture()"):
         from .session import Capture
-    return open_session(Capture(loaded, problems), steps="manual")
+    return Capture(loaded, problems)
+
+
+def start(session: Capture) -> None:
+    """What `CaptureHandle.start` does."""
+    running = active_session()
+    if running is None:
+        open_session(session, steps="manual")
+        return
+    running.manual_steps()
+    running.problems.warn("second-capture", f"a capture into {running.out} is already on; this capture() call joins it")
+    session.join(running)
 
 
 # Unless the user sets them: the settings of a capture that belongs to `whyslow run`.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 from .config_values import boolean, names, one_of, optional_text, ranks, share, some_of, text, whole
 from .problems import ProblemLog
@@ -74,6 +74,8 @@ class CaptureConfig:
     control: bool = True
     # Look at the Python stack of the training thread a few times per second: which lines of the job hold the host.
     stacks: bool = True
+    # After so many seconds without the end of a step, write down once where the rank is. 0: never.
+    stuck_after: int = 180
     # When a framework's callback closes the capture: print the verdict, and log it where the job logs.
     verdict: bool = True
     log_to: tuple[str, ...] = ("all",)
@@ -87,6 +89,62 @@ class CaptureConfig:
     @property
     def loggers(self) -> tuple[str, ...]:
         return LOGGERS if "all" in self.log_to else tuple(name for name in LOGGERS if name in self.log_to)
+
+
+class TraceSettings(TypedDict, total=False):
+    enabled: bool
+    period: int
+    warmup: int
+    active: int
+    repeat: int
+    ranks: int | str | Iterable[int] | None
+    target: str | Iterable[str]
+    record_shapes: bool
+    with_flops: bool
+    with_stack: bool
+    profile_memory: bool
+    budget_mb: int
+    format: str
+
+
+class Settings(TypedDict, total=False):
+    """The keywords of `capture()`."""
+
+    enabled: bool
+    ranks: int | str | Iterable[int] | None
+    start_step: int
+    end_step: int | None
+    record_every_n_steps: int
+    spread_steps: bool
+    flush_every_n_steps: int
+    max_overhead: float | str
+    resume_step: int
+    auto_phases: bool
+    hooks: str | Iterable[str]
+    control: bool
+    stacks: bool
+    stuck_after: int
+    verdict: bool
+    log_to: str | Iterable[str]
+    run: str | None
+    trace: bool | TraceConfig | TraceSettings
+    trace_enabled: bool
+    trace_period: int
+    trace_warmup: int
+    trace_active: int
+    trace_repeat: int
+    trace_ranks: int | str | Iterable[int] | None
+    trace_target: str | Iterable[str]
+    trace_record_shapes: bool
+    trace_with_flops: bool
+    trace_with_stack: bool
+    trace_profile_memory: bool
+    trace_budget_mb: int
+    trace_format: str
+    # A JSON file, or its content.
+    config: str | os.PathLike[str] | Mapping[str, object] | CaptureConfig
+    # Settings that all other sources override.
+    defaults: Mapping[str, object]
 
 
 PARSERS = {
@@ -104,6 +162,7 @@ PARSERS = {
     "hooks": some_of(*CHOICES),
     "control": boolean,
     "stacks": boolean,
+    "stuck_after": whole(0),
     "verdict": boolean,
     "log_to": some_of("all", "none", *LOGGERS),
     "run": optional_text,

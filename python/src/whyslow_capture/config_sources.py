@@ -8,7 +8,6 @@ from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
 
-from . import compat
 from .config import PARSERS, CaptureConfig, TraceConfig
 from .own_files import read_json
 from .problems import ProblemLog
@@ -65,24 +64,15 @@ def _raise(name: str, message: str) -> None:
 
 
 def _layer(source: Mapping[str, object], where: str, report: Report) -> Settings:
-    """The settings of one source, under our names. Our names win over compatibility names for the same setting."""
-    own: Settings = {}
-    compatible: Settings = {}
+    """The settings of one source."""
+    settings: Settings = {}
     for name, value in source.items():
-        ours = _own_settings(str(name), value, report)
-        if ours is not None:
-            _add(own, ours, where, name, report)
-            continue
-        try:
-            found = compat.translate(str(name), value, source)
-        except ValueError as error:
-            report(name, _not_allowed(name, value, error))
-            continue
+        found = _own_settings(str(name), value, report)
         if found is None:
             report(name, f"unknown setting {name!r}{_did_you_mean(str(name))}")
         else:
-            _add(compatible, found, where, name, report)
-    return compatible | own
+            _add(settings, found, where, name, report)
+    return settings
 
 
 def _own_settings(name: str, value: object, report: Report) -> Mapping[str, object] | None:
@@ -123,35 +113,25 @@ def _add(settings: Settings, found: Mapping[str, object], where: str, given_as: 
 
 
 def _environment_layer(environ: Mapping[str, str], report: Report) -> Settings:
-    compatible: Settings = {}
-    own: Settings = {}
-    for variable in compat.ENVIRONMENT:
-        if variable in environ:
-            try:
-                found = compat.translate(variable, environ[variable], {}) or {}
-            except ValueError as error:
-                report(variable, _not_allowed(variable, environ[variable], error))
-            else:
-                _add_variable(compatible, found, variable, report)
+    settings: Settings = {}
     for variable, value in environ.items():
         if variable in _ENVIRONMENT:
-            _add_variable(own, {_ENVIRONMENT[variable]: value}, variable, report)
+            _add_variable(settings, _ENVIRONMENT[variable], value, variable, report)
         elif variable.startswith(PREFIX) and variable != PREFIX + "CONFIG":
             meant = get_close_matches(variable, _ENVIRONMENT, 1, _TYPO)
             if meant:
                 report(variable, f"{variable} is not a setting (did you mean {meant[0]}?)")
-    return compatible | own
+    return settings
 
 
-def _add_variable(settings: Settings, found: Mapping[str, object], variable: str, report: Report) -> None:
-    for name, value in found.items():
-        # An empty variable counts as not set, except for switches, where it means off.
-        if isinstance(value, str) and not value.strip() and PARSERS[name] is not PARSERS["enabled"]:
-            continue
-        try:
-            settings[name] = Setting(PARSERS[name](value), "environment", variable, False)
-        except ValueError as error:
-            report(variable, _not_allowed(variable, value, error))
+def _add_variable(settings: Settings, name: str, value: str, variable: str, report: Report) -> None:
+    # An empty variable counts as not set, except for switches, where it means off.
+    if not value.strip() and PARSERS[name] is not PARSERS["enabled"]:
+        return
+    try:
+        settings[name] = Setting(PARSERS[name](value), "environment", variable, False)
+    except ValueError as error:
+        report(variable, _not_allowed(variable, value, error))
 
 
 def _read(file: object, named_by: str, report: Report) -> Mapping[str, object]:
@@ -225,7 +205,7 @@ def _not_allowed(name: str, value: object, error: ValueError) -> str:
 
 
 def _did_you_mean(name: str) -> str:
-    known: Iterable[str] = [*PARSERS, *compat.all_names(), "trace", "config"]
+    known: Iterable[str] = [*PARSERS, "trace", "config"]
     # The most likely mistake is a trace setting without its prefix.
     if f"trace.{name}" in PARSERS:
         return f" (did you mean trace.{name}?)"

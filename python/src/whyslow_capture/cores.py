@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 CGROUPS = Path("/sys/fs/cgroup")
 MEMBERSHIP = "/proc/self/cgroup"
+# As /proc/self/cgroup names it in version 1.
+CPU = ("cpu", "cpu,cpuacct", "cpuacct,cpu")
 
 
 class Throttling(NamedTuple):
@@ -41,7 +43,7 @@ def affinity() -> str:
 def throttling(membership: str = MEMBERSHIP, root: Path = CGROUPS) -> dict[str, Throttling]:
     """By directory, for our control group and those around it. Empty: none has a quota, or nothing is known."""
     found = {}
-    for directory in _groups(membership, root):
+    for directory in control_groups(CPU, membership, root):
         with suppress(OSError, ValueError, KeyError):
             lines = (directory / "cpu.stat").read_text().splitlines()[:64]
             values = {key: int(value) for key, value in (line.split() for line in lines)}
@@ -67,21 +69,22 @@ def _ranks_here() -> int:
 def _quota(membership: str, root: Path) -> float | None:
     """The smallest limit of our control group and those around it. In a container only the root may be visible."""
     limits = []
-    for directory in _groups(membership, root):
+    for directory in control_groups(CPU, membership, root):
         with suppress(OSError, ValueError, IndexError, ZeroDivisionError):
             limits.append(_limit(directory))
     set_ones = [limit for limit in limits if limit is not None]
     return round(min(set_ones), 2) if set_ones else None
 
 
-def _groups(membership: str, root: Path) -> list[Path]:
-    found = [root, root / "cpu"]
+def control_groups(controllers: tuple[str, ...], membership: str = MEMBERSHIP, root: Path = CGROUPS) -> list[Path]:
+    """This process's group and those around it. In a container only the root may exist: the path is the host's."""
+    found = [root, root / controllers[0]]
     with suppress(OSError, ValueError):
         for line in Path(membership).read_text().splitlines()[:64]:
-            _, controllers, path = line.split(":", 2)
-            if controllers not in ("", "cpu", "cpu,cpuacct", "cpuacct,cpu"):
+            _, named, path = line.split(":", 2)
+            if named not in ("", *controllers):
                 continue
-            base = root if controllers == "" else root / "cpu"
+            base = root if named == "" else root / controllers[0]
             parts = [p for p in path.split("/") if p not in ("", ".", "..")]
             found += [base.joinpath(*parts[:n]) for n in range(1, len(parts) + 1)]
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,8 @@ FLUSH_AT_MOST_EVERY_S = 0.25
 DRAIN_S, WRITE_S = 10.0, 5.0
 # How long the first step waits to learn whether another process writes to the same folder: 0.2 ms on a local disk.
 CLAIM_S = 0.2
+# Of an exception. An out-of-memory error of CUDA has about 600 characters.
+MAX_MESSAGE = 2000
 
 
 class RunFiles:
@@ -183,6 +186,9 @@ class RunFiles:
         ):
             if known is not None:
                 extra[name] = known
+        error = _error()
+        if error is not None:
+            extra["error"] = error
         extra["hooks"] = installed_so_far()
         extra["cores"] = cores()
         used = capture.cpu.summary()
@@ -192,3 +198,15 @@ class RunFiles:
             extra["trace"] = capture.trace.summary()
         path = layout.rank_file(capture.out, capture.rank, self.suffix)
         manifest.write_rank(path, capture.run, capture.rank, capture.mesh, list(self._anchors), extra)
+
+
+def _error() -> dict[str, object] | None:
+    """The exception that ended the script. Python keeps it for debuggers, and runs our `atexit` after that."""
+    error = getattr(sys, "last_value", None)
+    if not isinstance(error, BaseException):
+        return None
+    try:
+        message = str(error)
+    except Exception:
+        message = ""
+    return {"type": type(error).__name__[:100], "message": message[:MAX_MESSAGE]}

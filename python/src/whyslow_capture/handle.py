@@ -16,11 +16,15 @@ Batch = TypeVar("Batch")
 @runtime_checkable
 class CaptureHandle(Protocol):
     """
-    The capture of this process, as the training loop sees it.
+    The capture of this process, as the training loop sees it. It begins with `with` or `start()`.
 
     A protocol rather than a base class, because `Capture` holds `phase` and `lap` as attributes: see
     `phases.phase_and_lap` for why.
     """
+
+    def start(self) -> CaptureHandle:
+        """Begins the capture; `with` does so too. If another one is on in this process, this one joins it."""
+        ...
 
     def step(self, number: int | None = None) -> None:
         """Ends the current training step. Pass its number if the job counts steps itself."""
@@ -67,6 +71,9 @@ class CaptureHandle(Protocol):
 
 class DisabledCapture:
     """What `capture()` returns when capture is off. No method does anything, except that `to_device` still copies."""
+
+    def start(self) -> DisabledCapture:
+        return self
 
     def step(self, number: int | None = None) -> None:
         pass

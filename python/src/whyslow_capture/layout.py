@@ -57,5 +57,11 @@ def place_file(out: Path, job: str, launch: str, rank: int) -> Path:
     return out / ".whyslow" / "nodes" / sha256(job.encode()).hexdigest()[:16] / f"{launch}-{rank}.json"
 
 
+def stuck_files(out: Path, rank: int) -> tuple[Path, Path]:
+    """The recorded collectives and the stacks of a rank whose steps no longer end."""
+    folder = out / "stuck"
+    return folder / f"flight_rank_{rank}.json", folder / f"stacks_rank_{rank}.txt"
+
+
 def control_dir(out: Path) -> Path:
     return out / "control"

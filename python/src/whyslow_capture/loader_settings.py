@@ -25,14 +25,16 @@ def settings_of(iterator: Any) -> dict[str, object]:
         "pin_memory": _flag(getattr(iterator, "_pin_memory", None)),
         "persistent_workers": _flag(getattr(iterator, "_persistent_workers", None)),
         "batch_size": _number(getattr(getattr(iterator, "_index_sampler", None), "batch_size", None)),
-        "batches": None if is_iterable else _batches(iterator),
+        "batches": None if is_iterable else batches_of(iterator),
         "iterable": is_iterable,
-        "split_by_worker": _splits_by_worker(iterator, dataset) if is_iterable else None,
+        "split_by_worker": splits_by_worker(getattr(iterator, "_worker_init_fn", None), dataset)
+        if is_iterable
+        else None,
         "framework": _framework(dataset),
     }
 
 
-def _batches(iterator: Any) -> int | None:
+def batches_of(iterator: Any) -> int | None:
     """Of an epoch. Asks only samplers of torch, which ask for the length of the dataset at each epoch anyway."""
     sampler: Any = getattr(iterator, "_index_sampler", None)
     inner = getattr(sampler, "sampler", sampler)
@@ -57,7 +59,7 @@ def _is_iterable(dataset: Any) -> bool:
     return isinstance(dataset, IterableDataset)
 
 
-def _splits_by_worker(iterator: Any, dataset: Any) -> bool | None:
+def splits_by_worker(worker_init_fn: Any, dataset: Any) -> bool | None:
     """Whether each worker yields its own part. False if nothing in the dataset asks which worker it is in."""
     for _ in range(MAX_DEPTH):
         kind = type(dataset)
@@ -69,7 +71,7 @@ def _splits_by_worker(iterator: Any, dataset: Any) -> bool | None:
             break
         dataset = inner
     # It may set the datasets of workers up.
-    return None if getattr(iterator, "_worker_init_fn", None) is not None else False
+    return None if worker_init_fn is not None else False
 
 
 def _asks_for_worker(kind: type) -> bool:

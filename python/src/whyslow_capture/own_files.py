@@ -180,12 +180,16 @@ def partial_path(path: Path, suffix: str = "") -> Path:
 
 
 def write_json(path: Path, content: dict[str, object]) -> None:
+    write_bytes(path, (json.dumps(content, indent=1, default=str) + "\n").encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
     """Readers see the old file or the new one, never half of one. A link of that name is replaced, not followed."""
     make_folders(path.parent)
     partial = partial_path(path)
     try:
         with create(partial) as file:
-            file.write((json.dumps(content, indent=1, default=str) + "\n").encode())
+            file.write(content)
         os.replace(partial, path)
     except BaseException:
         with suppress(OSError):

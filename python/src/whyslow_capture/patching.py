@@ -153,6 +153,15 @@ class Patches:
         return done
 
 
+def leave_out_caller(error: BaseException) -> None:
+    """
+    Takes the function that calls this out of the traceback, so that users see their own frames only: in an `except`
+    around what it wraps, followed by a bare `raise`. In Python 3.10 it stays.
+    """
+    if error.__traceback__ is not None:
+        error.__traceback__ = error.__traceback__.tb_next
+
+
 def find(target: Target) -> tuple[Any, str]:
     """The object that has it, and its name there. None if there is no such object (yet)."""
     path, _, name = target.name.rpartition(".")

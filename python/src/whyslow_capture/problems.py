@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+
+
+class _Stderr(logging.Handler):
+    """The default handler: one line each, to what stderr is at that time. Replace it as for any logger."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with suppress(Exception):  # stderr may be closed or full
+            sys.stderr.write(f"{record.name}: {record.getMessage()}\n")
+
+
+LOG = logging.getLogger("whyslow_capture")
+LOG.setLevel(logging.INFO)
+# Handlers of the root logger would write each line again.
+LOG.propagate = False
+LOG.addHandler(_Stderr())
 
 
 class ProblemLog:
@@ -20,16 +36,13 @@ class ProblemLog:
             return total
 
     def warn(self, code: str, message: str) -> None:
-        """
-        Writes one line to stderr the first time a code occurs. Not ``warnings``: a job may turn those into errors.
-        """
+        """Logs the first time a code occurs. Not ``warnings``: a job may turn those into errors."""
         if self.count(code) == 1:
-            self.say(message)
+            LOG.warning("%s", printable(message))
 
     def say(self, message: str) -> None:
-        """One line on stderr that is no problem to be counted."""
-        with suppress(Exception):  # stderr may be closed or full
-            sys.stderr.write(f"whyslow_capture: {printable(message)}\n")
+        """Something that is no problem to be counted."""
+        LOG.info("%s", printable(message))
 
     @contextmanager
     def guard(self, code: str, doing: str) -> Iterator[None]:

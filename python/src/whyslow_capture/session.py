@@ -25,6 +25,7 @@ from .problems import ProblemLog, describe
 from .run_name import run_id
 from .small_collectives import SmallCollectives
 from .stacks import StackSampler
+from .stuck import StuckWatch
 from .trace.mesh import Mesh, coordinates_of, mesh_of
 
 if TYPE_CHECKING:
@@ -68,6 +69,12 @@ class Capture:
             is_disturbed=lambda: self.trace is not None and self.trace.busy,
             is_between=lambda: self.job_clock.is_in_phase,
         )
+        self.stuck = StuckWatch(
+            config.stuck_after,
+            lambda: self.job_clock.last_step_at,
+            self.problems,
+            is_disturbed=lambda: self.trace is not None and self.trace.busy,
+        )
         self.mesh: Mesh | None = None
         self._pid = os.getpid()
         self.files = RunFiles()
@@ -78,13 +85,21 @@ class Capture:
         # A step is this many rounds of the optimizers, from this step on.
         self.rounds_per_step = 1
         self.iterations_from = config.resume_step
-        self.is_closed = False
+        self.is_started = self.is_closed = False
         self._steps_are_manual = True
 
     # -- open and close ----------------------------------------------------------------------------------------------
 
+    def start(self) -> Capture:
+        if not (self.is_started or self.is_closed):
+            from .api import start  # it imports this module, when it needs it
+
+            start(self)
+        return self
+
     def open(self, steps: str = "manual") -> Capture:
         """`steps`: "manual" if the job calls step(), "optimizer" if each optimizer step ends a training step."""
+        self.is_started = True
         self._steps_are_manual = steps == "manual"
         with self.problems.guard("open", "starting the capture"):
             groups = self.config.hook_groups
@@ -102,8 +117,14 @@ class Capture:
             self.recorder.quiet_until = 0
         return self
 
+    def join(self, outer: Capture) -> None:
+        """Another capture is on in this process: from now on all calls go there, and only its owner closes it."""
+        self.is_started = self.is_closed = True
+        calls = ("step", "phase", "lap", "data", "micro_step", "to_device", "step_callback", "set_mesh")
+        vars(self).update({name: getattr(outer, name) for name in calls})
+
     def __enter__(self) -> Capture:
-        return self
+        return self.start()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -115,7 +136,10 @@ class Capture:
         if self.is_closed or os.getpid() != self._pid:
             return
         self.is_closed = True
+        if not self.is_started:
+            return
         self.stacks.stop()
+        self.stuck.stop()
         atexit.unregister(self.close)
         with self.problems.guard("close", "closing the capture"):
             if self.hooks is not None:
@@ -200,6 +224,11 @@ class Capture:
         ):
             recorder.current_step = upcoming
             return
+        if not self.is_started:
+            self.problems.warn(
+                "not-started", "step() starts the capture: use `with capture(…)`, or call start() before"
+            )
+            self.start()
         if self.is_closed:
             return
         try:
@@ -246,7 +275,7 @@ class Capture:
         return to_device(batch, device)
 
     def step_callback(self, target: str) -> Callable[[], None] | None:
-        if self.is_closed:
+        if self.start().is_closed:
             return None
         self._set_up_trace()
         return None if self.trace is None else self.trace.step_callback(target)
@@ -270,6 +299,9 @@ class Capture:
         if self.config.stacks and self.recorder.enabled:
             with self.problems.guard("stacks", "sampling stacks"):
                 self.stacks.start(threading.get_ident())
+        if self.recorder.enabled:
+            with self.problems.guard("stuck", "watching for steps that do not end"):
+                self.stuck.start(self.out, self.rank, threading.get_ident())
 
     def _set_up_trace(self) -> None:
         if self.trace is not None:

@@ -202,8 +202,6 @@ TARGETS = (
     Target("torch.autograd.profiler", "_prepare_profiler", "windows", _OPEN),
     Target("torch.autograd.profiler", "_enable_profiler", "windows", _OPEN),
     Target("torch.autograd.profiler", "_disable_profiler", "windows", _OPEN),
-    Target("torch.autograd.profiler", "record_function.__enter__", "windows", "in recorded steps of a window"),
-    Target("torch.autograd.profiler", "record_function.__exit__", "windows", "in recorded steps of a window"),
     Target("os", "environ[TEARDOWN_CUPTI]", "windows", "from the first window with a GPU", "for good"),
     Target(
         *("importlib", "Loader.exec_module", "imports", "while such a library is imported, on its loader"),

@@ -32,6 +32,7 @@ def after_torch() -> None:
     assert trial is not None
     from . import seeds
     from .fixes.loaders import watch_queues
+    from .fixes.threads import cores_per_rank
     from .modules import OutermostModules
     from .steps import StepMeter
 
@@ -39,6 +40,7 @@ def after_torch() -> None:
     trackers.install()
     large_maps.install()
     watch_queues(trial)
+    trial.have("omp-threads", cores_per_rank())
     meter = StepMeter(trial)
     # The last wrapper runs first: the fixes then act in their order.
     for fix in reversed(_Process.fixes):

@@ -14,8 +14,8 @@ export const callName = (call: DumpedCall): string =>
     ? `${call.name} #${call.sequence} of ${groupName(call)}`
     : `${call.name} in ${groupName(call)}`;
 
-/** Who holds up whom, in one clause without a full stop. */
-export function whoIsMissing(hang: Hang): string {
+/** Who holds up whom, in one clause without a full stop. `isSeen`: stacks show the missing rank, so it is not gone. */
+export function whoIsMissing(hang: Hang, isSeen = false): string {
   const { culprits, different, rings, inCall, waits } = hang;
   if (different) return differentInWords(hang);
   const ranks = culprits.map((c) => c.rank);
@@ -23,7 +23,7 @@ export function whoIsMissing(hang: Hang): string {
   const [most] = direct.toSorted(
     (a, b) => reach(b, ranks) - reach(a, ranks) || b.ranks.length - a.ranks.length,
   );
-  if (most) return `${missingInWords(culprits, most)}${othersInWords(hang, most)}`;
+  if (most) return `${missingInWords(culprits, most, isSeen)}${othersInWords(hang, most)}`;
   if (ranks.length > 0)
     return `${namedRanks(ranks)} entered calls in another order than before, and all wait for each other`;
   if (rings.length > 0)
@@ -41,12 +41,18 @@ export function whoIsMissing(hang: Hang): string {
 
 const reach = ({ on }: WaitingRanks, ranks: readonly number[]) => on.filter((r) => ranks.includes(r)).length;
 
-function missingInWords(culprits: readonly Culprit[], { ranks, on, call }: WaitingRanks): string {
+function missingInWords(
+  culprits: readonly Culprit[],
+  { ranks, on, call }: WaitingRanks,
+  isSeen: boolean,
+): string {
   const who = culprits.map((c) => c.rank);
   const named = namedRanks(who);
   const has = verb(who, 'has', 'have');
   const wait = waitsOf(ranks);
   const reasons = new Set(culprits.map((c) => c.reason));
+  if (reasons.size === 1 && reasons.has('no-dump') && isSeen)
+    return `${wait} for ${namedRanks(on)} in ${callName(call)}`;
   if (reasons.size === 1 && reasons.has('no-dump'))
     return `${wait} in ${callName(call)}, and ${namedRanks(on)} left no dump: ${verb(on, 'its process', 'their processes')} may be gone`;
   if (reasons.size === 1 && reasons.has('behind'))

@@ -10,6 +10,9 @@ const WORDS: Readonly<Record<Doing, (call: string) => string>> = {
   gpu: () => 'waits for the GPU',
   lock: (call) => `waits in ${call} for a lock, a thread or another process`,
   receive: (call) => `waits in ${call} for data from a socket or pipe`,
+  stopped: () => 'is stopped by a signal',
+  silent: () => 'did not answer: it is stopped, or an extension holds its Python interpreter',
+  gone: () => 'has ended',
   other: (call) => `is in ${call}`,
 };
 
@@ -22,6 +25,8 @@ export function stateInWords({ doing, call, at }: ThreadState): string {
 export const processName = ({ rank, pid }: ProcessStacks): string =>
   rank !== null ? namedRanks([rank]) : pid !== null ? `process ${pid}` : 'the process';
 
+const MOST_NAMED = 3;
+
 /** `rank 2 is at data.py:23 in augment while ranks 0–1 wait for it in all_reduce`. */
 export function elsewhereInWords({ waiting, elsewhere, collective }: SplitRanks): string {
   const [late] = elsewhere;
@@ -33,7 +38,10 @@ export function elsewhereInWords({ waiting, elsewhere, collective }: SplitRanks)
     collective === null
       ? `${isOne ? 'stays' : 'stay'} at ${waiting[0]!.states[0]!.at}`
       : `${isOne ? 'waits' : 'wait'} for it in ${collective}`;
-  return `${processName(late!)} ${stateInWords(late!.states[0]!)} while ${others} ${wait}`;
+  const rest = elsewhere
+    .slice(1, MOST_NAMED)
+    .map((s) => `, and ${processName(s)} ${stateInWords(s.states[0]!)}`);
+  return `${processName(late!)} ${stateInWords(late!.states[0]!)} while ${others} ${wait}${rest.join('')}`;
 }
 
 /** What a thread in this state holds the step up with. Null: a stack does not show it. */
@@ -44,5 +52,8 @@ export const BOTTLENECK_OF: Readonly<Record<Doing, Bottleneck | null>> = {
   gpu: null,
   lock: 'host',
   receive: 'host',
+  stopped: 'host',
+  silent: 'host',
+  gone: 'host',
   other: null,
 };

@@ -59,13 +59,31 @@ describe('stacks of several ranks', () => {
     });
   });
 
-  it('say that all wait in collectives, and in which', () => {
+  it('name the rank that waits in another collective than the others', () => {
     const other = ALL_REDUCE.replace('all_reduce', 'barrier');
     const samples = [0, 1, 2, 3].flatMap((r) => dumps(100 + 100 * r, six(r === 0 ? other : ALL_REDUCE)));
+    expect(judge({ processes }, samples).verdict).toMatchObject({
+      cause: 'rank-missing',
+      sentence:
+        'Hung: 3 of 4 ranks wait in all_reduce at step (me/train.py:26); rank 0 (process 100) in barrier at step (me/train.py:26)',
+    });
+  });
+
+  it('say that all wait in collectives, and in which, if none stands out', () => {
+    const other = ALL_REDUCE.replace('all_reduce', 'barrier');
+    const samples = [0, 1, 2, 3].flatMap((r) => dumps(100 + 100 * r, six(r < 2 ? other : ALL_REDUCE)));
     expect(judge({ processes }, samples).verdict).toMatchObject({
       cause: 'hung',
       sentence: 'Hung: every rank waits in a collective (barrier, all_reduce)',
     });
+  });
+
+  it('name a rank that is stopped, wherever it stopped', () => {
+    const stopped = processes.map((p, r) => (r === 2 ? { ...p, state: 'T' } : p));
+    const samples = [0, 1, 2, 3].flatMap((r) => dumps(100 + 100 * r, six(ALL_REDUCE)));
+    expect(judge({ processes: stopped }, samples).verdict.sentence).toMatch(
+      /^Hung: 3 of 4 ranks wait in all_reduce; rank 2 \(process 300\) is stopped by a signal/,
+    );
   });
 });
 

@@ -23,13 +23,13 @@ export interface SeenStacks {
 }
 
 export function judgeMissingRank({ stacks }: SeenStacks): LiveClaim | null {
-  const waiting = stacks.filter((s) => s.inCollective >= WAITS_THERE);
-  const missing = stacks.filter((s) => s.inCollective <= IS_MISSING);
+  const waiting = stacks.filter((s) => s.inCollective >= WAITS_THERE && !s.isStopped);
+  const missing = stacks.filter((s) => s.inCollective <= IS_MISSING || s.isStopped);
   if (waiting.length === 0 || missing.length === 0 || waiting.length + missing.length < stacks.length)
     return null;
   const isHung = waiting.every((s) => s.isStuck);
   const where = waiting[0]!.collective!;
-  const named = missing.slice(0, MAX_NAMED).map((s) => `${s.name} is in ${s.place}`);
+  const named = missing.slice(0, MAX_NAMED).map(whereItIs);
   return {
     bottleneck: 'comms',
     cause: 'rank-missing',
@@ -39,10 +39,38 @@ export function judgeMissingRank({ stacks }: SeenStacks): LiveClaim | null {
       `${waiting.length} of ${stacks.length} ranks wait in ${where}; ${named.join('; ')}`,
     ),
     evidence: stacks.slice(0, MAX_NAMED).map(placeWords),
-    advice: isHung
-      ? 'All ranks must call the same collectives in the same order. Look at what the missing rank does there.'
-      : 'The others wait for it at every step. What it does there is the limit.',
+    advice: missing.some((s) => s.isStopped)
+      ? 'A stopped process goes on after `kill -CONT`.'
+      : isHung
+        ? 'All ranks must call the same collectives in the same order. Look at what the missing rank does there.'
+        : 'The others wait for it at every step. What it does there is the limit.',
     next: missing.slice(0, 1).map((s) => `py-spy dump --pid ${s.pid}`),
+  };
+}
+
+const whereItIs = ({ name, place, isStopped }: ProcessStacks) =>
+  isStopped ? `${name} is stopped by a signal, in ${place}` : `${name} is in ${place}`;
+
+/** All ranks wait in collectives, and a few of them in another one than the others. */
+export function judgeOtherCall({ stacks }: SeenStacks): LiveClaim | null {
+  if (!stacks.every((s) => s.isStuck && s.collective !== null)) return null;
+  const calls = [...groupBy(stacks, (s) => `${s.collective} at ${s.place}`)].sort(
+    (a, b) => b[1].length - a[1].length,
+  );
+  const [[most, usual], ...others] = calls as [[string, ProcessStacks[]], ...[string, ProcessStacks[]][]];
+  if (others.length === 0 || usual.length < MOST_RANKS * stacks.length || stacks.length < LEAST_RANKS)
+    return null;
+  const odd = others.flatMap(([call, own]) => own.map((s) => ({ call, own: s })));
+  const named = odd.slice(0, MAX_NAMED).map(({ call, own }) => `${own.name} in ${call}`);
+  return {
+    bottleneck: 'comms',
+    cause: 'rank-missing',
+    confidence: 0.75,
+    words: words('Hung', `${usual.length} of ${stacks.length} ranks wait in ${most}; ${named.join('; ')}`),
+    evidence: stacks.slice(0, MAX_NAMED).map(placeWords),
+    advice:
+      'All ranks must call the same collectives in the same order. Look at which branch that rank took.',
+    next: odd.slice(0, 1).map(({ own }) => `py-spy dump --pid ${own.pid}`),
   };
 }
 

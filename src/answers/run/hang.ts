@@ -2,6 +2,7 @@ import { namedRanks } from '../../base/rank-ranges.js';
 import { formatWholePercent } from '../../base/units.js';
 import type { Hang } from '../../diagnosis/hang/hang.js';
 import { isMostly, type ProcessStacks, splitRanks } from '../../diagnosis/hang/process-stacks.js';
+import type { Doing } from '../../diagnosis/hang/stack-state.js';
 import type { Observed } from '../../diagnosis/observe.js';
 import type { Bottleneck, Cause } from '../../facts/causes.js';
 import type { Claim, Words } from '../kit/claim.js';
@@ -13,14 +14,20 @@ import { labelOf, unknown, words } from '../kit/words.js';
 type Processes = Observed['job']['processes'];
 
 interface Seen {
-  readonly evidence: Pick<Observed['evidence'], 'hang' | 'stacks'>;
+  readonly evidence: Pick<Observed['evidence'], 'hang' | 'stacks' | 'isStuck'>;
   readonly job: Pick<Observed['job'], 'processes'>;
 }
 
-/** The answer when only dumps exist and no step was measured. Null: there are none. */
-export function hangAnswer({ evidence: { hang, stacks }, job: { processes } }: Seen): Claim | null {
-  return (hang && fromDumps(hang, stacks, processes)) ?? (stacks.length > 0 ? fromStacks(stacks) : null);
+/** The answer from dumps and stacks alone. Null: there are none. */
+export function hangAnswer({ evidence: { hang, stacks, isStuck }, job: { processes } }: Seen): Claim | null {
+  return (
+    (hang && fromDumps(hang, stacks, processes)) ??
+    (stacks.length > 0 ? fromStacks(stacks, isStuck, processes) : null)
+  );
 }
+
+/** Steps were measured, and then none ended any more: why comes before what held up the steps. */
+export const stuckAnswer = (seen: Seen): Claim | null => (seen.evidence.isStuck ? hangAnswer(seen) : null);
 
 const claim = (
   bottleneck: Bottleneck,
@@ -34,12 +41,23 @@ const claim = (
 function fromDumps(hang: Hang, stacks: readonly ProcessStacks[], processes: Processes): Claim | null {
   const look = hang.culprits.map((c) => c.rank);
   if (look.length === 0 && !hang.different && hang.rings.length === 0) return null;
-  const who = whoIsMissing(hang);
   const seen = stacks.find((s) => s.rank !== null && look.includes(s.rank) && isMostly(s));
   const doing = seen?.states[0];
+  const who = whoIsMissing(hang, doing !== undefined && doing.doing !== 'gone');
   if (seen && doing) {
     const more = `${who}; ${processName(seen)} ${stateInWords(doing)}`;
-    return claim(BOTTLENECK_OF[doing.doing] ?? 'host', 'stuck-collective', 0.9, words(HANGS, more));
+    const details = hang.culprits
+      .filter((c) => c.rank !== seen.rank)
+      .slice(0, MOST_TOLD)
+      .map(culpritInWords);
+    const again = `look at it again: ${dumpOf(processes.get(seen.rank!), seen.pid)}`;
+    return claim(
+      BOTTLENECK_OF[doing.doing] ?? 'host',
+      'stuck-collective',
+      0.9,
+      words(HANGS, more, ...details),
+      again,
+    );
   }
   const next =
     look.length > 0 ? [`dump the stack of ${namedRanks(look)}: ${dumpOf(processes.get(look[0]!))}`] : [];
@@ -50,31 +68,40 @@ function fromDumps(hang: Hang, stacks: readonly ProcessStacks[], processes: Proc
 const MOST_TOLD = 4;
 const HANGS = 'The job hangs';
 
-const dumpOf = (process: ReturnType<Processes['get']>) =>
-  process
-    ? `py-spy dump --pid ${process.pid}${process.host === null ? '' : ` (on ${process.host})`}`
-    : 'whyslow triage --stacks (on its machine)';
+const dumpOf = (process: ReturnType<Processes['get']>, pid: number | null = null) =>
+  process === undefined && pid !== null
+    ? `py-spy dump --pid ${pid}`
+    : process
+      ? `py-spy dump --pid ${process.pid}${process.host === null ? '' : ` (on ${process.host})`}`
+      : 'whyslow triage --stacks (on its machine)';
 
 const AGAIN = 'take the stacks of all ranks several times: whyslow triage --stacks';
 /** With fewer samples the shares are guesses. */
 const ENOUGH = 20;
 
-function fromStacks(stacks: readonly ProcessStacks[]): Claim {
+const NOT_RUNNING: ReadonlySet<Doing> = new Set(['stopped', 'silent', 'gone']);
+
+function fromStacks(stacks: readonly ProcessStacks[], isStuck: boolean, processes: Processes): Claim {
   const split = splitRanks(stacks);
   if (split) {
-    const late = split.elsewhere[0]!.states[0]!.doing;
+    const [late] = split.elsewhere;
+    const hangs =
+      isStuck ||
+      split.elsewhere.some((s) => NOT_RUNNING.has(s.states[0]!.doing)) ||
+      stacks.every((s) => s.hasMoved === false);
     return claim(
-      BOTTLENECK_OF[late] ?? 'host',
+      BOTTLENECK_OF[late!.states[0]!.doing] ?? 'host',
       'rank-elsewhere',
-      0.75,
-      words('Held up by one', elsewhereInWords(split)),
+      hangs ? 0.85 : 0.75,
+      words(hangs ? HANGS : 'Held up by one', elsewhereInWords(split)),
+      `look at it again: ${dumpOf(processes.get(late!.rank ?? -1), late!.pid)}`,
     );
   }
   const sampled = stacks.find((s) => s.kind === 'samples' && s.samples >= ENOUGH && isMostly(s));
   const still = stacks.find((s) => s.hasMoved === false && isMostly(s));
-  const telling = sampled ?? still;
+  const telling = sampled ?? still ?? (isStuck ? stacks.find(isMostly) : undefined);
   const [top] = telling?.states ?? [];
-  const bottleneck = top && BOTTLENECK_OF[top.doing];
+  const bottleneck = top && (BOTTLENECK_OF[top.doing] ?? (isStuck ? 'host' : null));
   if (!telling || !top || !bottleneck)
     return claim(
       'unknown',
@@ -90,7 +117,9 @@ function fromStacks(stacks: readonly ProcessStacks[]): Claim {
   const how =
     telling === sampled
       ? `${formatWholePercent(top.share)} of ${telling.samples} samples`
-      : 'its stack did not move between two dumps';
+      : isStuck
+        ? 'no step has ended since'
+        : 'its stack did not move between two dumps';
   const said = words(
     labelOf(bottleneck, ', as far as stacks show'),
     `${processName(telling)} ${stateInWords(top)}; ${how}`,

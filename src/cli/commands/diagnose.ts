@@ -10,6 +10,7 @@ import {
   jobCount,
   outFile,
   PATHS,
+  price,
   rankList,
   stepRange,
 } from '../common/arguments.js';
@@ -29,6 +30,7 @@ interface DiagnoseFlags extends EngineFlags {
   readonly run?: string;
   readonly failOn?: readonly Bottleneck[];
   readonly jobs?: number;
+  readonly price?: number;
   readonly parts?: string;
   /** Not an option: what `run` got from other nodes. */
   readonly factsOf?: ReadonlyMap<string, string>;
@@ -61,6 +63,11 @@ export function registerDiagnose(program: Command, context: CommandContext): voi
     .option('--run <id>', 'use only this run, if the files are of several (default: the newest)')
     .option('--fail-on <names>', 'exit 1 if the bottleneck is one of these, e.g. data,comms', bottleneckList)
     .option('--jobs <n>', 'files to read at once (default: one per core)', jobCount)
+    .option(
+      '--price <amount>',
+      'of a GPU for an hour, e.g. 2.50: what the bottleneck and each fix are worth',
+      price,
+    )
     .addOption(new Option('--parts <folder>', 'what the Python package shows').hideHelp())
     .addOption(engineOptions()[0]!)
     .addOption(engineOptions()[1]!)
@@ -94,11 +101,11 @@ export async function diagnosed(
   options: DiagnoseFlags,
   context: CommandContext,
 ): Promise<Report> {
-  const { steps = null, ranks = null, run = null, jobs, factsOf, all: everyRank } = options;
+  const { steps = null, ranks = null, run = null, jobs, factsOf, all: everyRank, price } = options;
   expectToRunOnce(paths);
   const { diagnose } = await import('../../library/diagnose.js');
   const progress = progressOn(context);
-  return diagnose(paths, { steps, ranks, run, progress, jobs, factsOf, everyRank }).finally(() =>
+  return diagnose(paths, { steps, ranks, run, progress, jobs, factsOf, everyRank, price }).finally(() =>
     progress.end(),
   );
 }
@@ -116,7 +123,7 @@ async function diagnosedWithPage(
   ]);
   checkWritable(file);
   const progress = progressOn(context);
-  const { steps = null, ranks = null, run = null, jobs, title = null, all: everyRank } = options;
+  const { steps = null, ranks = null, run = null, jobs, title = null, all: everyRank, price } = options;
   const { report, page, timeline } = await diagnoseForPage(paths, title, {
     steps,
     ranks,
@@ -124,6 +131,7 @@ async function diagnosedWithPage(
     progress,
     jobs,
     everyRank,
+    price,
   }).finally(() => progress.end());
   const size = writePage(file, page, timeline);
   say(context, `the page is in ${file} (${formatBytes(bytes(size))})`);
@@ -138,7 +146,7 @@ async function diagnosedOnEngine(
 ): Promise<Report | null> {
   const { factsOnEngine, inFactsFolder } = await import('../common/engines.js');
   const { diagnose } = await import('../../library/diagnose.js');
-  const { on, steps, ranks = null, run = null, jobs, all: everyRank } = options;
+  const { on, steps, ranks = null, run = null, jobs, all: everyRank, price } = options;
   return inFactsFolder(on, async (out) => {
     const progress = progressOn(context);
     const made = await factsOnEngine(
@@ -150,7 +158,7 @@ async function diagnosedOnEngine(
       return null;
     }
     const shown = { shownAs: made.madeOf, elsewhere: made };
-    const settings = { steps: steps ?? null, ranks, run, jobs, progress, everyRank };
+    const settings = { steps: steps ?? null, ranks, run, jobs, progress, everyRank, price };
     return diagnose(out, { ...settings, ...shown }).finally(() => progress.end());
   });
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import type { StepRange } from '../../library/vocabulary.js';
-import { jobCount, PATHS, rankList, stepRange, wholeNumber } from '../common/arguments.js';
+import { jobCount, PATHS, price, rankList, stepRange, wholeNumber } from '../common/arguments.js';
 import { type CommandContext, say } from '../common/output.js';
 import { progressOn } from '../common/progress.js';
 import { showInBrowser } from '../common/show-in-browser.js';
@@ -14,6 +14,7 @@ interface OpenFlags {
   readonly ranks?: readonly number[];
   readonly run?: string;
   readonly jobs?: number;
+  readonly price?: number;
 }
 
 const EXAMPLES = `
@@ -37,6 +38,11 @@ export function registerOpen(program: Command, context: CommandContext): void {
     .option('--ranks <list>', 'show only these ranks, e.g. 0,2-5', rankList)
     .option('--run <id>', 'use only this run, if the files are of several (default: the newest)')
     .option('--jobs <n>', 'files to read at once (default: one per core)', jobCount)
+    .option(
+      '--price <amount>',
+      'of a GPU for an hour, e.g. 2.50: what the bottleneck and each fix are worth',
+      price,
+    )
     .addHelpText('after', EXAMPLES)
     .action(async (paths: string[], options: OpenFlags) => {
       const [{ serve }, { shownRun }] = await Promise.all([
@@ -57,6 +63,6 @@ export function registerOpen(program: Command, context: CommandContext): void {
 async function openPaths(paths: readonly string[], options: OpenFlags, context: CommandContext) {
   const { openRun } = await import('../../library/open-run.js');
   const progress = progressOn(context);
-  const { steps = null, ranks = null, run = null, jobs, title = null } = options;
-  return openRun(paths, title, { steps, ranks, run, progress, jobs }).finally(() => progress.end());
+  const { steps = null, ranks = null, run = null, jobs, title = null, price } = options;
+  return openRun(paths, title, { steps, ranks, run, progress, jobs, price }).finally(() => progress.end());
 }

@@ -13,9 +13,11 @@ import { type CaptureOptions, jobEnvironment, pythonPart, settingsOf } from '../
 import { readRanks } from '../../launch/job.js';
 import { asTyped, defaultOut, prepareOut, releaseOut, timeLabel } from '../../launch/out-directory.js';
 import { fileNameOf, isRunOf, launchIndex, newRunId, sharedRunId } from '../../launch/run-id.js';
+import { watchForStuck } from '../../launch/stuck.js';
 import { processTelemetry, startTelemetry } from '../../launch/telemetry.js';
 import { unknownVariables } from '../../launch/unknown-variables.js';
 import { watchForUnmeasured } from '../../launch/unmeasured.js';
+import { whoFailed } from '../../launch/who-failed.js';
 import { type WindowCost, watchForLateRanks, windowCost } from '../../launch/window-cost.js';
 import type { ReportRun } from '../../library/vocabulary.js';
 import { renderJson } from '../../render/json.js';
@@ -142,12 +144,14 @@ async function run(words: readonly string[], options: RunOptions, context: Comma
         (ranks) => say(context, `${namedRanks(ranks)}: late, so a profiler window was requested there too`),
       )
     : null;
+  const stuck = watchForStuck(out, process.env, (found) => sayStuck(found, context));
   const page =
     options.open && launchIndex(process.env, words) === 0 ? await openPage(out, options, context) : null;
   const watch = watchOf(out, words, options, context);
   const ended = await runChild(words, env, processes?.watch).finally(() => {
     unmeasured.stop();
     late?.stop();
+    stuck.stop();
     return Promise.all([telemetry?.stop(), processes?.stop()]);
   });
 
@@ -170,6 +174,12 @@ async function run(words: readonly string[], options: RunOptions, context: Comma
   if (page && hasRecords) await keepPage(page, destination, context);
   page?.close();
   await finished;
+}
+
+async function sayStuck(folder: string, context: CommandContext): Promise<void> {
+  const { diagnose } = await import('../../library/diagnose.js');
+  const { verdict } = await diagnose([folder], {});
+  say(context, `no step has ended for a long time. ${verdict.sentence}`, verdict.next);
 }
 
 /** Null: there is none, and the job runs without. */
@@ -262,6 +272,8 @@ async function conclude(
     say(context, what!, reasons);
     return false;
   }
+  const failure = status === 0 ? null : await whoFailed(out, id).catch(() => null);
+  if (failure) say(context, failure);
   try {
     if (options.diagnose || options.report) await report(out, id, options, others, context);
   } catch (error) {
@@ -281,13 +293,14 @@ async function report(
   context: CommandContext,
 ): Promise<void> {
   const from = others ? { factsOf: others.factsOf } : {};
-  const newest = await diagnosed([out], from, context);
+  const priced = options.price === undefined ? {} : { price: options.price };
+  const newest = await diagnosed([out], { ...from, ...priced }, context);
   if (options.report) await writeFile(options.report, renderJson(newest));
   if (!options.diagnose) return;
   const target = options.stdout ? context.stdout : context.stderr;
   const earlier = newest.runs.filter((run) => !run.analyzed && isRunOf(run.id, id));
   for (const run of earlier) {
-    const one = await diagnosed([out], { ...from, run: run.id }, context);
+    const one = await diagnosed([out], { ...from, ...priced, run: run.id }, context);
     target.line(headline(run));
     target.write(`${await forTerminal(one, {}, context, target)}\n`);
   }

@@ -1,4 +1,4 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
@@ -33,6 +33,7 @@ interface TryFlags {
   readonly limit?: number;
   readonly out?: string;
   readonly scratch?: string;
+  readonly patch?: string;
   readonly network: boolean;
   readonly unprotected?: boolean;
   readonly list?: boolean;
@@ -45,14 +46,15 @@ Examples:
   $ whyslow try -- python train.py
   $ whyslow try --only tf32,compile -- torchrun --nproc-per-node 8 train.py
   $ whyslow try --from runs/mine --dry-run -- python train.py
+  $ whyslow try --patch fix.diff -- python train.py && git apply fix.diff
   $ whyslow try --list
 
 Runs the command for a few dozen steps at a time: once to find what is slow,
 then as it is and with one fix each, in turns, then all that helped together.
-Fixes are applied from outside; your code stays as it is. The kernel keeps your
-files as they are: what the job writes stays in a scratch folder. Trackers are
-offline. Each turn starts the command anew, so set-up time counts against the
-budget.
+Numbers of workers, batches and threads are searched: what the findings advise
+first, then twice or half as many, as long as that helps. Fixes are applied from outside; your code stays as it is. The kernel keeps your files as
+they are: what the job writes stays in a scratch folder. Trackers are offline.
+Each turn starts the command anew, so set-up time counts against the budget.
 
 Exit codes: 0 done; 2 bad usage; 3 nothing could be measured; 130 interrupted.`;
 
@@ -80,6 +82,7 @@ export function registerTry(program: Command, context: CommandContext): void {
       duration,
     )
     .option('--out <dir>', 'directory for try.json (default: whyslow-runs/<time>-try-<script>)')
+    .option('--patch <file>', 'write the best of them as a patch of your files, for git apply')
     .option('--scratch <dir>', 'where the job’s saves go meanwhile (default: the temporary folder)')
     .option('--no-network', 'let the job reach this machine only')
     .option('--unprotected', 'let the job write and delete for real, where nothing can protect your files')
@@ -97,6 +100,7 @@ async function runTry(words: readonly string[], options: TryFlags, context: Comm
   if (!pythonPart().isThere)
     throw new InputError('the Python part of this installation is missing; install whyslow again');
   const { planFixes } = await import('../../trial/plan.js');
+  if (options.patch !== undefined) await refuseToOverwrite(options.patch);
   const findings = options.from === undefined ? null : await findingsOf(options.from);
   // Names are checked before anything starts.
   const known = findings || options.only ? planFixes(findings ?? [], options) : null;
@@ -104,6 +108,16 @@ async function runTry(words: readonly string[], options: TryFlags, context: Comm
   await announce(words, options, known, protection, context);
   if (options.dryRun) return;
   await new Tries(words, options, protection, context).run(findings);
+}
+
+/** A patch of an earlier trial may be replaced, and nothing else. */
+async function refuseToOverwrite(path: string): Promise<void> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw new InputError(`cannot write ${path}: ${describeSystemError(error)}`);
+  });
+  if (text !== '' && !text.startsWith('--- a/'))
+    throw new InputError(`${path} exists and is no patch; choose another name for --patch`);
 }
 
 /** There a trial could neither measure the job nor keep its files safe. */
@@ -224,7 +238,7 @@ class Tries {
     if (first && first.kind !== 'measured') return this.#giveUp(first, places);
     const plan = planFixes(findings ?? (await this.#diagnosed(places.out)), this.options);
     const session = new Session({
-      turn: this.#turnSettings(first, plan.length),
+      turn: this.#turnSettings(first, turnsFor(plan)),
       scratch: places.scratch,
       runTurn,
       rounds: this.options.rounds,
@@ -234,8 +248,9 @@ class Tries {
     });
     if (plan.length > 0) await session.run(plan);
     this.#status.end();
-    const circumstances = { command: this.words, started: this.#started, seconds: this.#spent() };
-    await this.#conclude(concludeTrials(plan, session, circumstances), places);
+    const spent = { started: this.#started, seconds: this.#spent() };
+    const circumstances = { ...spent, command: this.words, folder: process.cwd() };
+    await this.#conclude(await concludeTrials(plan, session, circumstances), places);
   }
 
   async #firstRun({ id, out, scratch }: Places): Promise<TurnEnd> {
@@ -298,12 +313,14 @@ class Tries {
       say(context, `the history was not extended: ${describeSystemError(error)}`),
     );
     await writeFile(join(out, 'try.json'), renderJson(report), { mode: ownModes(process.env).file });
+    const { patch } = options;
+    if (patch !== undefined && report.patch !== null) await writeFile(patch, report.patch);
     if (options.json) context.stdout.writeJson(renderJson(report.trials));
     else {
       const { renderTry } = await import('../../render/terminal/try.js');
       const { color, columns } = context.stdout;
       const record = trackRecord(await readPairs(file));
-      context.stdout.write(renderTry(report, record, { color, columns }));
+      context.stdout.write(renderTry(report, record, { color, columns, patch }));
     }
     if (report.trials.length === 0)
       say(context, 'no finding asks for a fix that can be tried; --all tries every fix');
@@ -331,6 +348,10 @@ interface Places {
   readonly scratch: string;
 }
 
+/** A search takes a few turns of each fix. */
+const turnsFor = (plan: readonly PlannedFix[]) =>
+  plan.length + SEARCHED * plan.filter((p) => p.fix.knob).length;
+const SEARCHED = 3;
 const FIRST_STEPS = 40;
 const LEAST_SECONDS = 5;
 const LEAST_LIMIT = 120;

@@ -79,7 +79,10 @@ async function watch(out: string, flags: Flags, context: CommandContext): Promis
 
 async function lookOnce(out: string, { json, ...flags }: Flags, context: CommandContext): Promise<void> {
   const outlets = await Outlets.open(out, flags);
-  const watcher = await RunWatcher.open(out, { onIncident: (incident) => outlets.incident(incident) });
+  const watcher = await RunWatcher.open(out, {
+    price: flags.price,
+    onIncident: (incident) => outlets.incident(incident),
+  });
   await watcher.finish();
   const state = watcher.state();
   outlets.state(state);
@@ -108,6 +111,7 @@ async function follow(out: string, flags: Flags, context: CommandContext): Promi
       )
     : null;
   const watcher: RunWatcher = await RunWatcher.open(out, {
+    price: flags.price,
     onIncident: (incident) => {
       if (!screen) context.stdout.line(incidentLine(incident));
       outlets.incident(incident);

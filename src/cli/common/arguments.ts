@@ -43,6 +43,14 @@ export function percentage(text: string): number {
 
 const SECONDS_IN: Readonly<Record<string, number>> = { s: 1, min: 60, m: 60, h: 3600 };
 
+/** `2.50`, of a GPU for an hour. */
+export function price(text: string): number {
+  const value = /^\d{1,7}(?:\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value > 0))
+    throw new InvalidArgumentError('It must be a price per GPU-hour such as 2.50, without a currency.');
+  return value;
+}
+
 /** `90s`, `10min`, `1h`, as seconds. */
 export function duration(text: string): number {
   const [, digits, unit = 's'] = /^(\d+(?:\.\d+)?)\s*(s|min|m|h)?$/.exec(text.trim()) ?? [];

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { price } from '../common/arguments.js';
 
 /** Whom the watch tells, and what it may do. The same for `watch` and `run --watch`. */
 export interface WatchFlags {
@@ -6,6 +7,7 @@ export interface WatchFlags {
   readonly notify?: string;
   readonly onIncident?: string;
   readonly windows?: boolean;
+  readonly price?: number;
 }
 
 export const addWatchFlags = (command: Command): Command =>
@@ -19,7 +21,8 @@ export const addWatchFlags = (command: Command): Command =>
     .option(
       '--on-incident <command>',
       'run this shell command for each incident, which it gets as JSON on stdin',
-    );
+    )
+    .option('--price <amount>', 'of a GPU for an hour, e.g. 2.50: what incidents cost per day', price);
 
 function target(text: string): string {
   if (text === '') throw new InvalidArgumentError('It must be a file or a port.');
@@ -36,8 +39,9 @@ function address(text: string): string {
 }
 
 /** The same flags for another whyslow. */
-export const asArguments = ({ metrics, notify, onIncident }: WatchFlags): string[] => [
+export const asArguments = ({ metrics, notify, onIncident, price }: WatchFlags): string[] => [
   ...(metrics === undefined ? [] : ['--metrics', metrics]),
   ...(notify === undefined ? [] : ['--notify', notify]),
   ...(onIncident === undefined ? [] : ['--on-incident', onIncident]),
+  ...(price === undefined ? [] : ['--price', `${price}`]),
 ];

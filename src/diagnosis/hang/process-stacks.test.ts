@@ -27,6 +27,8 @@ function dump(rank: number | null, frames: readonly StackFrame[], pid = 7): Rank
       kind: 'dump',
       pid,
       command: '',
+      rank: null,
+      state: 'runs',
       threads: [{ name: 'MainThread', isMain: true, isActive: null, stacks }],
     },
   };
@@ -37,11 +39,16 @@ const samples = (...stacks: StackProfile['threads'][number]['stacks']): RankProf
     kind: 'samples',
     pid: null,
     command: '',
+    rank: null,
+    state: 'runs',
     threads: [{ name: '', isMain: true, isActive: null, stacks }],
   },
 });
 function judge(...profiles: RankProfile[]) {
-  const seen = { evidence: { hang: null, stacks: processStacks(profiles) }, job: { processes: new Map() } };
+  const seen = {
+    evidence: { hang: null, isStuck: false, stacks: processStacks(profiles) },
+    job: { processes: new Map() },
+  };
   return hangAnswer(seen) && decide(seen, [hangAnswer]).verdict;
 }
 
@@ -119,4 +126,16 @@ describe('the verdict from stacks alone', () => {
   });
 
   it('is none without stacks', () => expect(judge()).toBeNull());
+});
+
+describe('ranks that do not answer', () => {
+  const silent = (rank: number, state: 'silent' | 'stopped'): RankProfile => ({
+    rank,
+    profile: { kind: 'dump', pid: null, command: '', rank, state, threads: [] },
+  });
+
+  it.each(['silent', 'stopped'] as const)('hold up the others: %s', (state) => {
+    const stacks = processStacks([silent(2, state), silent(2, state)]);
+    expect(stacks).toMatchObject([{ rank: 2, states: [{ doing: state }], hasMoved: false }]);
+  });
 });

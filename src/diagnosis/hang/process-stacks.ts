@@ -1,7 +1,7 @@
 import { groupBy } from '../../base/group-by.js';
 import { type Share, share } from '../../base/units.js';
 import type { StackProfile, StackThread } from '../../model/stack-profile.js';
-import { stateOf, type ThreadState } from './stack-state.js';
+import { stateIn, stateOf, type ThreadState } from './stack-state.js';
 
 /** What the main thread of one process does. */
 export interface ProcessStacks {
@@ -14,7 +14,7 @@ export interface ProcessStacks {
   readonly samples: number;
   /** Whether the main thread was on a core. Null: unknown. */
   readonly isActive: boolean | null;
-  /** Whether its stack changed between two dumps of the process. Null: there is only one. */
+  /** Whether its stack still changes between dumps of the process. Null: there is only one. */
   readonly hasMoved: boolean | null;
   /** What DataLoader workers run, if they were recorded too. */
   readonly workers: readonly ThreadState[];
@@ -25,26 +25,38 @@ export interface RankProfile {
   readonly profile: StackProfile;
 }
 
+/** The newest stack, how many dumps there are, and how many of the last ones show that stack. */
+interface Seen {
+  readonly key: string;
+  readonly dumps: number;
+  readonly same: number;
+}
+/** So many dumps with one stack, after others: it made progress, and stopped. */
+const STANDS = 3;
+
 /** One entry per process with a main thread. Later dumps of a process replace earlier ones. */
 export function processStacks(profiles: readonly RankProfile[]): readonly ProcessStacks[] {
-  const byProcess = new Map<string, ProcessStacks & { readonly key: string }>();
+  const byProcess = new Map<string, ProcessStacks & Seen>();
   for (const [i, { rank, profile }] of profiles.entries()) {
     const main = profile.threads.find((t) => t.isMain && t.stacks.length > 0);
-    if (!main) continue;
-    const id = `${profile.kind} ${rank ?? ''} ${profile.pid ?? `file ${i}`}`;
-    const key = JSON.stringify(main.stacks[0]!.frames);
+    if (!main && profile.state === 'runs') continue;
+    const id = `${profile.kind} ${rank ?? ''} ${profile.pid ?? (rank === null ? `file ${i}` : '')}`;
+    const key = JSON.stringify(main?.stacks[0]?.frames ?? profile.state);
     const before = byProcess.get(id);
-    const hasMoved = before ? before.hasMoved === true || before.key !== key : null;
-    byProcess.set(id, { rank, key, ...described(profile, main), hasMoved });
+    const dumps = (before?.dumps ?? 0) + 1;
+    const same = before?.key === key ? before.same + 1 : 1;
+    const hasMoved = dumps === 1 ? null : same < Math.min(dumps, STANDS);
+    byProcess.set(id, { rank, key, dumps, same, ...described(profile, main), hasMoved });
   }
-  return [...byProcess.values()];
+  return [...byProcess.values()].map(({ key: _key, dumps: _dumps, same: _same, ...seen }) => seen);
 }
 
-function described(profile: StackProfile, main: StackThread) {
-  const samples = main.stacks.reduce((n, s) => n + s.samples, 0);
+function described(profile: StackProfile, main: StackThread | undefined) {
+  const stacks = main?.stacks ?? [{ frames: [], samples: 1 }];
+  const samples = stacks.reduce((n, s) => n + s.samples, 0);
   const states = new Map<string, { readonly state: ThreadState; samples: number }>();
-  for (const stack of main.stacks) {
-    const state = stateOf(stack.frames);
+  for (const stack of stacks) {
+    const state = stateIn(profile.state, stack.frames);
     const id = `${state.doing} ${state.at}`;
     const known = states.get(id) ?? { state, samples: 0 };
     known.samples += stack.samples;
@@ -54,7 +66,7 @@ function described(profile: StackProfile, main: StackThread) {
   return {
     pid: profile.pid,
     kind: profile.kind,
-    isActive: main.isActive,
+    isActive: main?.isActive ?? null,
     samples,
     states: ordered.map(({ state, samples: own }) => ({ ...state, share: share(own / samples) })),
     workers: profile.threads.filter(isWorker).map((t) => stateOf(t.stacks[0]!.frames)),

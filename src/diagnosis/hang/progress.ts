@@ -69,16 +69,28 @@ export function jobProgress(dumps: readonly RankDump[]): JobProgress {
 const MAX_RANKS = 1 << 20;
 export const ascending = (a: number, b: number): number => a - b;
 
+/**
+ * The collectives of a group end in their order, so one is over if a later one is done. Gloo's recorder sometimes misses that a
+ * short call has ended.
+ */
+function overIn({ calls }: FlightDump): (call: DumpedCall) => boolean {
+  const last = new Map<string, number>();
+  for (const { group, peer, isDone, sequence } of calls)
+    if (isDone && peer === null) last.set(group, Math.max(last.get(group) ?? 0, sequence));
+  return (c) => c.isDone || (c.peer === null && c.sequence < (last.get(c.group) ?? 0));
+}
+
 function progressOf(rank: number, dump: FlightDump): Progress {
   const statusOf = new Map(dump.groups.map((g) => [g.name, g.entered]));
   const groups = new Map<string, InGroup>();
+  const isOver = overIn(dump);
   for (const [name, calls] of groupBy(
     dump.calls.filter((c) => c.peer === null),
     (c) => c.group,
   )) {
     const entered = largest(calls.map((c) => c.sequence));
     const firstPending = calls.reduce(
-      (least, c) => (c.isDone ? least : Math.min(least, c.sequence)),
+      (least, c) => (isOver(c) ? least : Math.min(least, c.sequence)),
       Infinity,
     );
     groups.set(name, {
@@ -90,7 +102,7 @@ function progressOf(rank: number, dump: FlightDump): Progress {
   return {
     rank,
     calls: dump.calls,
-    pending: dump.calls.filter((c) => !c.isDone),
+    pending: dump.calls.filter((c) => !isOver(c)),
     last: dump.calls.at(-1) ?? null,
     // Nothing of the group is pending, so the rank is done with what it entered.
     in: (name) => {

@@ -1,4 +1,4 @@
-import type { StackFrame } from '../../model/stack-profile.js';
+import type { ProcessState, StackFrame } from '../../model/stack-profile.js';
 
 /** What a thread does, as its stack shows. */
 export type Doing =
@@ -14,6 +14,8 @@ export type Doing =
   | 'lock'
   /** Waits for a socket or file. */
   | 'receive'
+  /** Its process is stopped by a signal, did not answer, or has ended. */
+  | Exclude<ProcessState, 'runs'>
   /** None of these. */
   | 'other';
 
@@ -49,6 +51,12 @@ const SIGNS: readonly (readonly [Doing, RegExp])[] = [
     /^(?:\w+\.)?(?:wait|acquire|join|_wait_for_tstate_lock|get|put|poll|result) .*(?:threading|queue|queues|subprocess|popen_\w+|process|synchronize|_base|connection)\.py$/,
   ],
 ];
+
+/** Where a process was when it was stopped says nothing about it: it does not even wait. */
+export function stateIn(process: ProcessState, frames: readonly StackFrame[]): ThreadState {
+  const seen = stateOf(frames);
+  return process === 'runs' ? seen : { ...seen, doing: process };
+}
 
 export function stateOf(frames: readonly StackFrame[]): ThreadState {
   const own = frames.find((f) => f.isOwn) ?? null;

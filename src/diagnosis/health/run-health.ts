@@ -17,6 +17,7 @@ import type { RankManifest } from '../../model/manifest.js';
 import type { Comparison } from '../../run/compare.js';
 import { manifestsOf, meshProblems, type RunLocations, runFileProblems } from '../ranks/locations.js';
 import type { RankView } from '../ranks/rank-view.js';
+import { selfCheck } from './self-check.js';
 
 interface RankNotes {
   readonly rank: number;
@@ -124,7 +125,7 @@ interface Checked {
 }
 
 export function runHealth({ inputs, members, views, locations, comparison }: Checked): RunHealth {
-  const ofViews = views.map((view) => ({ rank: view.rank, problems: view.notes }));
+  const ofViews = views.map((view) => ({ rank: view.rank, problems: [...view.notes, ...selfCheck(view)] }));
   const notes = [
     ...ofViews,
     ...views.map(leftOutCollectives),

@@ -1,5 +1,6 @@
 /** Code of Python itself and of installed packages, by its path. */
-const INSTALLED = /(?:^|[\\/])(?:site-packages|dist-packages)[\\/]|[\\/]lib(?:64)?[\\/]python\d|^<|^$/;
+const INSTALLED =
+  /(?:^|[\\/])(?:site-packages|dist-packages|whyslow_capture)[\\/]|[\\/]lib(?:64)?[\\/]python\d|^<|^$/;
 
 /**
  * Profilers shorten paths to what follows the folder of packages, so a path without folders or with these first words is of a

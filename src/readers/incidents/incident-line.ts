@@ -36,7 +36,7 @@ export function incidentIn(line: string): Incident | null {
     INCIDENT_STATES.includes(value.state!) &&
     typeof value.alarm === 'boolean' &&
     [value.step, value.detected_step, value.before_ms, value.after_ms, value.change].every(isNumber) &&
-    [value.until_step, value.rank_hours_per_hour].every(isNumberOrNull) &&
+    [value.until_step, value.rank_hours_per_hour, value.cost_per_day ?? null].every(isNumberOrNull) &&
     [value.run, value.time, value.detected_time, value.until_time, value.fix].every(isTextOrNull) &&
     Array.isArray(value.ranks) &&
     value.ranks.every((r) => Number.isSafeInteger(r) && r >= 0) &&
@@ -49,8 +49,8 @@ export function incidentIn(line: string): Incident | null {
 function knownFields(incident: Incident): Incident {
   const { schema, id, run, kind, state, alarm, step, time, detected_step, detected_time } = incident;
   const { until_step, until_time, before_ms, after_ms, change, ranks, cause, sentence, evidence } = incident;
-  const { fix, rank_hours_per_hour, traces = [] } = incident;
+  const { fix, rank_hours_per_hour, cost_per_day = null, traces = [] } = incident;
   const began = { schema, id, run, kind, state, alarm, step, time, detected_step, detected_time };
   const what = { until_step, until_time, before_ms, after_ms, change, ranks, cause, sentence, evidence };
-  return { ...began, ...what, fix, rank_hours_per_hour, traces };
+  return { ...began, ...what, fix, rank_hours_per_hour, cost_per_day, traces };
 }

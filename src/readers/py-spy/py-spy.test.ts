@@ -200,3 +200,55 @@ it.each([
   ['/venv/lib/python3.11/site-packages/mine.py', false],
   ['', false],
 ])('%s: the job’s own is %s', (file, own) => expect(isOwnFile(file)).toBe(own));
+
+describe('a file of torch.distributed.debug (torch 2.13)', () => {
+  const DUMP = `PARTIAL DATA: 2/4 workers responded
+  Rank 2: TimeoutError:
+  Rank 3: ConnectionError: refused
+
+=== Rank 0: http://vm:52165/handler/dump_traceback? ===
+Current thread 0x00007f55d6ffd6c0 (most recent call first):
+  <no Python frame>
+
+Thread 0x00007f55fd433b80 (most recent call first):
+  File "/venv/lib/python3.11/site-packages/torch/distributed/distributed_c10d.py", line 3252 in all_reduce
+  File "/job/train.py", line 9 in step
+  File "/job/train.py", line 12 in <module>
+
+=== Rank 1: http://vm:34011/handler/pyspy_dump?nonblocking=1 ===
+Process 4711: python train.py
+Python v3.11.2 (/venv/bin/python3.11)
+
+Thread 4711 (idle): "MainThread"
+    save (train.py:7)
+    <module> (train.py:11)
+
+=== Rank 2: http://vm:56011/handler/dump_traceback? ===
+Error: 408
+=== Rank 3: http://vm:56012/handler/dump_traceback? ===
+Error: 503`;
+
+  it('has the stacks of each rank, of faulthandler and of py-spy, and ranks that did not answer', () => {
+    expect(pySpyReader.sniff(Buffer.from(DUMP))).toBe(true);
+    const { profiles, problems } = read(DUMP, [50, 700]);
+    expect(problems).toEqual([]);
+    expect(profiles.map((p) => [p.rank, p.pid, p.state])).toEqual([
+      [0, null, 'runs'],
+      [1, 4711, 'runs'],
+      [2, null, 'silent'],
+      [3, null, 'gone'],
+    ]);
+    const mains = profiles.slice(0, 2).flatMap((p) => p.threads.filter((t) => t.isMain));
+    expect(mains.map((t) => t.stacks[0]!.frames.map((f) => `${f.function}:${f.line}`))).toEqual([
+      ['all_reduce:3252', 'step:9', '<module>:12'],
+      ['save:7', '<module>:11'],
+    ]);
+  });
+
+  it('may be cut anywhere', () => {
+    for (let end = 0; end <= DUMP.length; end += 7) {
+      const { profiles } = read(DUMP.slice(0, end));
+      expect(profiles.length).toBeLessThanOrEqual(4);
+    }
+  });
+});

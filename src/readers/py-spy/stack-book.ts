@@ -1,5 +1,11 @@
 import type { ProblemText } from '../../base/problem.js';
-import type { SampledStack, StackFrame, StackProfile, StackThread } from '../../model/stack-profile.js';
+import type {
+  ProcessState,
+  SampledStack,
+  StackFrame,
+  StackProfile,
+  StackThread,
+} from '../../model/stack-profile.js';
 import { FaultCounter } from '../common/fault-counter.js';
 import { MAX_TEXT } from '../common/fields.js';
 import { isOwnFile } from '../common/own-code.js';
@@ -54,11 +60,13 @@ export class StackBook {
   readonly #threads = new Map<string, ThreadTotal>();
   readonly #files = new Map<string, boolean>();
   #stacks = 0;
+  rank: number | null = null;
+  state: ProcessState = 'runs';
 
   constructor(
     readonly kind: StackProfile['kind'],
-    readonly pid: number | null,
-    readonly command: string,
+    public pid: number | null,
+    public command: string,
     readonly faults: PySpyFaults,
   ) {}
 
@@ -96,7 +104,8 @@ export class StackBook {
       const all = [...stacks.values()].sort((a, b) => b.samples - a.samples);
       return { name, isActive, isMain: isMain(name, all), stacks: all };
     });
-    return { kind: this.kind, pid: this.pid, command: this.command.slice(0, MAX_TEXT), threads };
+    const { kind, pid, rank, state } = this;
+    return { kind, pid, rank, state, command: this.command.slice(0, MAX_TEXT), threads };
   }
 }
 

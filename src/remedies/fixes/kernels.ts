@@ -33,7 +33,7 @@ export const cudnnBenchmark = remedy({
   check:
     'Algorithms may differ from run to run. Do not use it with cudnn.deterministic, or with changing shapes: each new shape is searched again.',
   text: 'If the flag is off and shapes are constant, let cuDNN search. The first steps get slower.',
-  plain: { lines: ['torch.backends.cudnn.benchmark = True'] },
+  plain: { atStart: ['torch.backends.cudnn.benchmark = True'] },
   usual: NONE,
   trial: { answers: ['cudnn-benchmark'] },
 });
@@ -106,9 +106,7 @@ export const tf32 = remedy({
   check:
     'Compare the loss curve of a few hundred steps. Keep fp32 where you solve, factorize or compare in full precision.',
   text: 'Allow TF32 for matrix products, once, at start-up.',
-  plain: {
-    lines: ['torch.set_float32_matmul_precision("high")'],
-  },
+  plain: { atStart: ['torch.set_float32_matmul_precision("high")'] },
   usual: NONE,
   trial: { answers: ['tf32-off'] },
 });

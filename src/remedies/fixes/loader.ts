@@ -66,7 +66,11 @@ export const loaderPrefetch = remedy({
   text: 'Let each worker prepare more batches ahead.',
   plain: ({ factor }: Queue) => ({ set: { DataLoader: { prefetch_factor: factor } } }),
   usual: { factor: 4 },
-  trial: { answers: ['bursty-input'], args: (used) => ({ factor: used }) },
+  trial: {
+    answers: ['bursty-input'],
+    knob: { argument: 'prefetch_factor', start: (now) => Math.max(4, 2 * now), most: 32 },
+    args: (used) => ({ factor: used }),
+  },
 });
 
 /** What is known about an IterableDataset: it does not split its data by worker, or it may not. */
@@ -115,6 +119,8 @@ export const loaderWorkers = remedy({
   trial: {
     answers: ['num-workers-zero', 'slow-workers'],
     alsoFor: ['input-wait'],
+    // As many as rules advise at most: each holds a copy of what the dataset holds.
+    knob: { argument: 'num_workers', start: (now) => Math.max(2, 2 * now), most: 32 },
     args: (used) => ({ workers: used, cores: null }),
   },
 });

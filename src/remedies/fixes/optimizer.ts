@@ -69,6 +69,8 @@ export const largerMicroBatch = remedy({
   trial: {
     answers: ['small-batch'],
     risk: 'memory',
+    // A factor. It must divide the number of accumulated batches.
+    knob: { argument: null, start: () => 2, most: 16 },
     args: (used) => ({ trains: true, size: used }),
   },
 });

@@ -25,6 +25,7 @@ export const ompThreads = remedy({
     answers: [],
     alsoFor: ['cpu-contention'],
     risk: 'numerics',
+    knob: { argument: 'OMP_NUM_THREADS', start: (now) => Math.max(1, now), most: 256, falls: true },
     args: (used) => ({ threads: used }),
   },
 });

@@ -2,6 +2,8 @@ import type { Spelled, Target, Values } from './remedy.js';
 
 /** How settings are laid out: arguments of a call, options of a command, keys of a JSON file. */
 export interface Form {
+  /** The Python call that takes the settings. Null: they go elsewhere. */
+  readonly call: string | null;
   readonly open: string;
   readonly between: string;
   /** Between settings that do not fit a line. */
@@ -11,6 +13,7 @@ export interface Form {
 }
 
 export const call = (name: string): Form => ({
+  call: name,
   open: `${name}(..., `,
   between: ', ',
   wrapped: ',\n    ',
@@ -19,6 +22,7 @@ export const call = (name: string): Form => ({
 });
 
 export const options = (command: string): Form => ({
+  call: null,
   open: `${command} `,
   between: ' ',
   wrapped: ' \\\n    ',
@@ -27,6 +31,7 @@ export const options = (command: string): Form => ({
 });
 
 export const json = (file: string): Form => ({
+  call: null,
   open: `# ${file}\n`,
   between: ',\n',
   wrapped: ',\n',
@@ -57,8 +62,27 @@ export const PLAIN: Readonly<Record<Target, Place>> = {
 
 const COLUMNS = 72;
 
+/** Settings that go to one place. */
+interface Settings {
+  readonly form: Form;
+  readonly where?: string;
+  readonly settings: readonly string[];
+}
+
 /** One block of code for several changes: settings of the same call are joined. */
 export function codeOf(spelled: readonly Spelled[], layout: Layout): string[] {
+  return [
+    ...spelled.flatMap(({ before = [] }) => before),
+    ...settingsIn(spelled, layout).flatMap((found) => blockOf(found)),
+    ...spelled.flatMap(({ atStart = [], lines = [] }) => [...atStart, ...lines]),
+  ];
+}
+
+export function blockOf({ form, where, settings }: Settings): string[] {
+  return [...(where === undefined ? [] : [`# ${where}`]), laidOut(form, settings)];
+}
+
+export function settingsIn(spelled: readonly Spelled[], layout: Layout): readonly Settings[] {
   const calls = new Map<
     string,
     { readonly form: Form; readonly where?: string; readonly settings: string[] }
@@ -75,14 +99,7 @@ export function codeOf(spelled: readonly Spelled[], layout: Layout): string[] {
       add(place.form, settingsOf(set[target]!, place), place.where);
     }
   }
-  return [
-    ...spelled.flatMap(({ before = [] }) => before),
-    ...[...calls.values()].flatMap(({ form, where, settings }) => [
-      ...(where === undefined ? [] : [`# ${where}`]),
-      laidOut(form, settings),
-    ]),
-    ...spelled.flatMap(({ lines = [] }) => lines),
-  ];
+  return [...calls.values()];
 }
 
 /** Arguments that a framework does not take are written for the object itself. */

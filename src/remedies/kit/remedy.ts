@@ -28,6 +28,8 @@ export interface Spelled {
   readonly set?: Partial<Readonly<Record<Target, Values>>>;
   /** Settings of the framework itself, ready to paste: `bf16=True`. */
   readonly settings?: readonly string[];
+  /** Lines that have their effect anywhere after `import torch`. */
+  readonly atStart?: readonly string[];
   readonly lines?: readonly string[];
 }
 
@@ -41,8 +43,21 @@ export interface Trial<Args> {
   readonly group?: string;
   /** The trial may change more than the advice does. */
   readonly risk?: Risk;
+  /** A number that a trial searches. */
+  readonly knob?: Knob;
   /** What to paste. `used`: the number that the trial used, or `N`. */
   args?(used: number | 'N'): Args;
+}
+
+export interface Knob {
+  /** The argument or variable, as advice and trials spell it. Null: no advice has the number that a trial searches. */
+  readonly argument: string | null;
+  /** Tried first if no advice has a number. `now`: what the job uses; 0 if it is unknown. */
+  readonly start: (now: number) => number;
+  /** Nothing larger is tried. */
+  readonly most: number;
+  /** Smaller numbers than the job's own may be faster. */
+  readonly falls?: boolean;
 }
 
 /** One fix. A rule names it, with arguments, and prices it. */

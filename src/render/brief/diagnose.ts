@@ -2,6 +2,7 @@ import { namedRanks } from '../../base/rank-ranges.js';
 import { formatCount, formatTime } from '../../base/units.js';
 import type { Report } from '../../report/report.js';
 import type { Finding } from '../../rules/kit/finding.js';
+import { moneyLines, savedPerDay } from '../money.js';
 import { gain, jobSplit, rankCount, stepSource, stepSplit } from '../step-time.js';
 import { briefText, codeOf, firstOf } from './lines.js';
 
@@ -57,12 +58,16 @@ function stepLines(report: Report): string[] {
     ...asRecorded,
     ...(step.iteration ? [`a step here is one iteration: ${step.iteration.text}`] : []),
     ...(whole === '' ? [] : [`job: ${whole}`]),
+    ...moneyLines(report),
   ];
 }
 
 function titleOf(finding: Finding, number: number, report: Report): string {
   const { id, rule, title, cost, addresses, speedup, ranks } = finding;
-  const price = addresses === null ? cost : `${cost}, ${gain(speedup, report.step.ms)}`;
+  const price =
+    addresses === null
+      ? cost
+      : `${cost}, ${[gain(speedup, report.step.ms), savedPerDay(report, id)].filter(Boolean).join(', ')}`;
   const some = ranks.length > 0 && ranks.length < rankCount(report) ? ` on ${namedRanks(ranks)}` : '';
   return `${number}. [${id}] ${title}${some} (${rule}; ${price})`;
 }

@@ -4,6 +4,7 @@ import { formatCount, formatWholePercent } from '../../base/units.js';
 import type { Cost, Risk } from '../../remedies/kit/remedy.js';
 import type { Report } from '../../report/report.js';
 import type { Evidence, Finding } from '../../rules/kit/finding.js';
+import { moneyLines, savedPerDay } from '../money.js';
 import { gain, jobSplit, noFix, rankCount, stepSource, stepSplit } from '../step-time.js';
 import { rankSection } from './diagnose-ranks.js';
 import { hardwareSection } from './hardware.js';
@@ -83,8 +84,12 @@ const withPrice = (lines: readonly string[], right: string, page: Page, left: Pa
 const numbered = (number: number) => `${String(number).padStart(3)}  `;
 
 /** Advice on measuring wins back no time, so it has no gain to be unknown. */
-const price = ({ cost, addresses, speedup }: Finding, report: Report) =>
-  addresses === null ? cost : `${cost}  ${gain(speedup, report.step.ms)}`;
+function price({ id, cost, addresses, speedup }: Finding, report: Report): string {
+  const saved = savedPerDay(report, id);
+  return addresses === null
+    ? cost
+    : `${cost}  ${gain(speedup, report.step.ms)}${saved === '' ? '' : `, ${saved}`}`;
+}
 
 /** Names the ranks, unless the finding is on all of them or its title names them. */
 function onRanks({ ranks, title }: Finding, report: Report): string {
@@ -136,7 +141,7 @@ const NOT_ANALYZED = 'other-window';
 export function renderDiagnose(report: Report, { color, columns, all = false }: DiagnosePage): string {
   const page = pageFor(color, columns);
   const sections = [
-    [...verdict(report, page), ...job(report, page), ...step(report, page)],
+    [...verdict(report, page), ...job(report, page), ...step(report, page), ...money(report, page)],
     next(report, page),
     incidentSection(report, page, all),
     ...findings(report, page, all),
@@ -194,6 +199,9 @@ function step(report: Report, page: Page): string[] {
   if (!step.iteration) return told;
   return [...told, ...paragraph(`a step here is one iteration: ${step.iteration.text}`, page, '  ')];
 }
+
+const money = (report: Report, page: Page): string[] =>
+  moneyLines(report).flatMap((text) => paragraph(text, page, '  '));
 
 function next({ verdict }: Report, page: Page): string[] {
   if (verdict.next.length === 0) return [];

@@ -1,5 +1,6 @@
 import { formatWhole } from '../../base/units.js';
 import type { Report } from '../../report/report.js';
+import { costPerDay } from '../money.js';
 import { hanging, oneLine, type Page, paragraph } from './page.js';
 
 type Incident = Report['incidents'][number];
@@ -23,6 +24,7 @@ export function incidentSection({ incidents }: Report, page: Page, all: boolean)
 /** An incident with what shows its cause. */
 export function renderIncident(incident: Incident, page: Page): string[] {
   const { state, alarm, sentence, evidence, fix, until_step } = incident;
+  const cost = costPerDay(incident);
   const paint = !alarm ? page.c.dim : state === 'open' ? page.c.red : page.c.yellow;
   const end =
     state === 'open'
@@ -30,6 +32,7 @@ export function renderIncident(incident: Incident, page: Page): string[] {
       : ` It ${state === 'ended' ? 'ended' : 'was open when the job restarted'} at step ${formatWhole(until_step ?? 0)}.`;
   return [
     ...hanging(alarm ? '! ' : '· ', `${sentence}${end}`, page, paint),
+    ...(cost === '' ? [] : paragraph(cost, page, '    ')),
     ...evidence.flatMap((text) => paragraph(text, page, '    ', page.c.dim)),
     ...(fix !== null && state === 'open' ? hanging('  → ', fix, page) : []),
   ];

@@ -11,6 +11,9 @@ const trial = (given: Partial<Trial> & Pick<Trial, 'fix' | 'outcome'>): Trial =>
   finding: null,
   rule: null,
   predicted: null,
+  advised: null,
+  value: null,
+  searched: [],
   measured: null,
   step_ms: null,
   losses: { verdict: 'unknown', difference: null, steps: 0 },
@@ -58,6 +61,8 @@ const REPORT: TryReport = {
     }),
   ],
   best: 'tf32 + gc-frozen',
+  patch: null,
+  by_hand: [],
   paste: ['torch.set_float32_matmul_precision("high")'],
   notes: ['the job sets no seed, so trials set seed 0'],
   seconds: 300,
@@ -86,6 +91,39 @@ describe('the table of trials', () => {
     expect(text).toContain(
       'So far 14 predictions were tried here: 11 met the measured range, median error 6.0%.',
     );
+  });
+
+  it('shows the numbers that a search tried, and the patch to apply', () => {
+    const measured = around(3.4);
+    const number = (value: number, likely: number | null) => ({
+      value,
+      measured: likely === null ? null : around(likely),
+      step_ms: null,
+      outcome: likely === null ? ('crashed' as const) : ('faster' as const),
+      reason: null,
+    });
+    const searched = [number(4, 2.6), number(8, 3.4), number(16, null)];
+    const loader = trial({
+      fix: 'loader-workers',
+      outcome: 'faster',
+      measured,
+      advised: 4,
+      value: 8,
+      searched,
+    });
+    const report = {
+      ...REPORT,
+      best: 'loader-workers',
+      trials: [loader],
+      patch: '--- a/train.py\n',
+      by_hand: [],
+    };
+    const shown = renderTry(report, null, { color: false, columns: 100, patch: 'my fix.diff' });
+    expect(shown).toContain('    tried 4: ×2.60 (advised), 8: ×3.40, 16: crashed\n');
+    expect(shown).toContain("Apply it:\n    git apply 'my fix.diff'\n");
+    expect(renderTry(report, null, { color: false, columns: 100 })).toContain('Or let --patch fix.diff');
+    const without = { ...report, patch: null };
+    expect(renderTry(without, null, { color: false, columns: 100, patch: 'x' })).toContain('No patch: ');
   });
 
   it('lets no text act on the terminal, and has no line that is too long', () => {

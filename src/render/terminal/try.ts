@@ -1,3 +1,4 @@
+import { quoted } from '../../base/printable.js';
 import { largest } from '../../base/statistics.js';
 import {
   bytes,
@@ -14,13 +15,15 @@ import type { SpeedupInterval } from '../../compare/step-times/step-comparison.j
 import type { Triable } from '../../remedies/remedies.js';
 import type { TrackRecord } from '../../trial/history.js';
 import type { LossComparison } from '../../trial/losses.js';
-import type { Outcome, Trial, TryReport } from '../../trial/trials.js';
+import type { Outcome, SearchedNumber, Trial, TryReport } from '../../trial/trials.js';
 import { hanging, oneLine, type Page, type Paint, pageFor, paragraph, same } from './page.js';
 import { displayWidth, padToWidth } from './text.js';
 
 export interface TryOptions {
   readonly color: boolean;
   readonly columns?: number | undefined;
+  /** Where the patch was asked to go. */
+  readonly patch?: string | undefined;
 }
 
 const OUTCOMES: Readonly<Record<Outcome, string>> = {
@@ -49,11 +52,8 @@ export function renderTry(report: TryReport, record: TrackRecord | null, options
   const lines = [...asItIs(report), '', ...table(report, page), ''];
   if (report.best !== null) {
     const { measured, fix } = report.trials.find((trial) => trial.fix === report.best)!;
-    lines.push(
-      c.bold(`Best: ${fix}, ${times(measured!.likely)} (95% between ${range(measured!)}).`),
-      'Paste into the script:',
-    );
-    for (const line of report.paste) lines.push(`    ${line}`);
+    lines.push(c.bold(`Best: ${fix}, ${times(measured!.likely)} (95% between ${range(measured!)}).`));
+    push(lines, whatToDo(report, options.patch));
   } else
     lines.push(
       c.bold(report.complete ? 'No fix made the steps measurably faster.' : 'Nothing to recommend yet.'),
@@ -71,6 +71,18 @@ export function renderTry(report: TryReport, record: TrackRecord | null, options
   for (const note of report.notes) push(lines, hanging('- ', note, page, c.dim));
   if (record) push(lines, ['', ...paragraph(recordSentence(record), page, '')]);
   return `${lines.join('\n')}\n`;
+}
+
+/** How to make the best of them permanent. */
+function whatToDo({ patch, paste, by_hand }: TryReport, file: string | undefined): readonly string[] {
+  const pasted = (lead: string, lines: readonly string[]) => [lead, ...lines.map((line) => `    ${line}`)];
+  if (patch === null || file === undefined) {
+    const lead = pasted('Paste into the script:', paste);
+    if (patch !== null) return [...lead, 'Or let --patch fix.diff write it as a patch of your files.'];
+    return file === undefined ? lead : [`No patch: where to change the script is not known.`, ...lead];
+  }
+  const rest = by_hand.length === 0 ? [] : pasted('Not in the patch; paste into the script:', by_hand);
+  return ['Apply it:', `    git apply ${quoted(file)}`, ...rest];
 }
 
 /** One paragraph each. Where nobody reads them on a terminal, one line each. */
@@ -148,15 +160,29 @@ function remarksOf({
   applied,
   fixes,
   fix,
+  searched,
+  advised,
 }: Trial): readonly string[] {
   const breaks = Object.entries(graph_breaks);
   const count = breaks.reduce((sum, [, n]) => sum + n, 0);
   return [
     ...(reason ? [reason] : []),
     ...(fixes.length > 1 ? [fix] : applied.length > 0 && outcome !== 'not-tried' ? [applied.join('; ')] : []),
+    ...(searched.length > 1 ? [searchText(searched, advised)] : []),
     ...(start_s === null ? [] : [`the first step ends ${formatDuration(seconds(start_s))} later`]),
     ...(count > 0 ? [`${formatCount(count, 'graph break')}, e.g. ${breaks[0]![0]}`] : []),
   ];
+}
+
+/** `tried 2: ×1.94, 4: ×3.1 (advised), 8: crashed`, in the order of the numbers. */
+function searchText(searched: readonly SearchedNumber[], advised: number | null): string {
+  const parts = searched
+    .toSorted((a, b) => a.value - b.value)
+    .map(({ value, measured, outcome }) => {
+      const gain = measured ? times(measured.likely) : OUTCOMES[outcome];
+      return `${value}: ${gain}${value === advised ? ' (advised)' : ''}`;
+    });
+  return `tried ${parts.join(', ')}`;
 }
 
 function paintOf(outcome: Outcome, { c }: Page): Paint {

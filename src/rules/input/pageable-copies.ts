@@ -86,7 +86,9 @@ function pageableCopy(view: TraceView, time: Ns, price: Price | null): RuleResul
   const exposed = ns(Math.min(time, view.copies.toDevice));
   const copy = topKernel(view, isPageable);
   const rate = copy && copy.bytes > 0 ? ` at ${(copy.bytes / copy.total).toFixed(1)} GB/s` : '';
-  const text = `Memcpy HtoD (Pageable -> Device): ${formatMs(time)} per step, ${formatMs(exposed)} exposed (${percentOfStep(view, exposed)} of the step)${rate}`;
+  const saved = price ? view.step.unprofiled * (1 - 1 / price.speedup.likely) : 0;
+  const waits = saved > exposed ? ', and the host waits for them' : '';
+  const text = `Memcpy HtoD (Pageable -> Device): ${formatMs(time)} per step, ${formatMs(exposed)} exposed (${percentOfStep(view, exposed)} of the step)${rate}${waits}`;
   return found({
     id: 'pageable-copy',
     title: 'batches are copied from pageable memory and the GPU waits',

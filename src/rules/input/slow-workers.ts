@@ -90,8 +90,8 @@ export const rule: AnyRule = {
         view.source === 'trace' ? atSpan(view.facts.input.longest, evidence) : evidence,
         ...workerEvidence(view, run),
       ],
-      price: fed ? null : (advice?.price ?? null),
-      ...(advice ? { remedy: advice.remedy } : {}),
+      price: fed ? null : advice.price,
+      remedy: advice.remedy,
     });
   },
 };
@@ -145,20 +145,31 @@ interface Advice {
 /** More workers are not worth their memory for less. */
 const WORTH_WORKERS = 1.1;
 
-/** Null: capture did not record what the workers do. */
+/** Batches differ: workers beyond what the mean rate needs. */
+const MORE_THAN_NEEDED = 1.25;
+/** Nobody has cores for more. */
+const MOST_TIMES = 16;
+
 function adviceFor(
   view: RankView,
   captured: CapturedRank | undefined,
   limit: LoaderLimit,
   sampled: WorkerUse | null,
-): Advice | null {
+): Advice {
   const loader = captured?.loader;
   const hasGpu = view.facts.hasGpuWork;
   if (limit === 'handover') return { remedy: use('faster-workers', { limit, hasGpu }), price: null };
   const [now, cores] = [loader?.numWorkers ?? 0, coresOf(captured)];
-  if (limit === 'unknown' || now === 0 || cores === null) return null;
   const whole = view.step.unprofiled;
   const exposed = view.time.idle_data;
+  if (limit === 'unknown' || now === 0 || cores === null) {
+    const times = Math.ceil((MORE_THAN_NEEDED * whole) / Math.max(1, whole - exposed));
+    const feasible = times > 1 && times <= MOST_TIMES && exposed > WAITS * whole;
+    return {
+      remedy: use('faster-workers', { limit: 'unknown', hasGpu, ...(feasible ? { times } : {}) }),
+      price: null,
+    };
+  }
   // While steps wait, all workers are busy.
   const work = batchWork(loader, whole);
   const loaded = { per: now * whole, step: whole, wait: exposed, now };

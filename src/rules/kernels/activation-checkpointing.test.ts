@@ -24,7 +24,26 @@ const SMALL = `
   host 2  cudaLaunchKernel 120-130 #2 | cudaLaunchKernel 160-170 #3 | cudaLaunchKernel 200-210 #4
   gpu 7   nvjet_tst_256 100-39900 #1 | nvjet_tst_256 39900-40000 #2 | gelu 40000-40050 #3 | layer_norm 40050-40100 #4`;
 
+/** On a CPU, backward runs linear and gelu again: 8 of 40 ms. */
+const ON_HOST = `
+  host 1  ProfilerStep#1 0-40000 | aten::linear 0-5000 | aten::gelu 5000-8000 | Optimizer.step#SGD.step 38000-40000
+  host 1  autograd::engine::evaluate_function: GeluBackward0 10000-38000
+  host 1  aten::linear 11000-16000 | aten::gelu 16000-19000 | aten::mm 20000-37000`;
+
 describe('checkpointing', () => {
+  it('finds operators that run twice on a CPU, where no kernel shows it', () => {
+    const found = fires(rule, drawView(steps(4, 40000, ON_HOST)), {
+      id: 'activation-checkpointing',
+      addresses: 'gpu',
+      unit: 'ms/step',
+      placed: false,
+    });
+    expectGain(found, 40 / (40 - 0.9 * 8));
+    expect(found.evidence[0]!.text).toMatch(/again inside backward \(linear, gelu\): 8.00 ms per step \(20%/);
+    const once = ON_HOST.replace(/aten::(?:linear|gelu) (?=1[16]000)/g, 'aten::mm ');
+    expect(silence(rule, drawView(steps(4, 40000, once)))).toBe('nothing is recomputed in backward');
+  });
+
   it('prices a step without the 12 ms that are computed again', () => {
     const expected = {
       id: 'activation-checkpointing',

@@ -1,4 +1,5 @@
-import { formatMs, share } from '../../base/units.js';
+import { formatMs, ns, share } from '../../base/units.js';
+import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { about } from '../../remedies/remedies.js';
 import { removeCalls } from '../../replay/edits.js';
 import type { Plan } from '../../replay/plan.js';
@@ -6,11 +7,25 @@ import { Role } from '../../traces/detail/roles.js';
 import { atKernel, gpuOrHost, percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
 import { OUTSIDE_MODEL } from '../kit/fusable.js';
 import { hostPerEvent, operatorsOf } from '../kit/host.js';
-import { isWorthwhile, priceOf } from '../kit/price.js';
-import { found, silent, type TraceRule, threshold, WITHIN_NOISE } from '../kit/rule.js';
+import { isWorthwhile, priceOf, priceOfStep } from '../kit/price.js';
+import {
+  found,
+  type Levels,
+  type RuleResult,
+  silent,
+  type TraceRule,
+  threshold,
+  WITHIN_NOISE,
+} from '../kit/rule.js';
 import { has, piecesOf } from '../kit/work.js';
 
 const RECOMPUTED = threshold('recomputed work', share(0.04), 'of the step', WITHIN_NOISE);
+const ON_HOST = threshold(
+  'recomputed work on a CPU',
+  share(0.025),
+  'of the step',
+  'our judgment: saving half of it gains about 1%',
+);
 const KINDS = threshold(
   'kinds of forward operators in backward',
   3,
@@ -33,9 +48,10 @@ export const rule: TraceRule = {
     why: 'Checkpointing trades a second forward pass, about a quarter of the compute, for memory. If there is memory to spare, the trade is a loss.',
     more: 'If memory requires some checkpointing, choose the fewest and heaviest blocks, with use_reentrant=False.',
     ...about('keep-activations'),
-    thresholds: [RECOMPUTED, KINDS],
+    thresholds: [RECOMPUTED, KINDS, ON_HOST],
   },
   check(view) {
+    if (!view.facts.hasGpuWork) return onHost(view);
     const recomputed = piecesOf(view, ({ roles }) => isRecomputed(roles));
     if (recomputed.count === 0) return silent('nothing is recomputed in backward');
     const kinds = operatorsOf(view).filter((o) => isRecomputed(o.roles) && has(o.roles, Role.forwardOp));
@@ -55,6 +71,34 @@ export const rule: TraceRule = {
     });
   },
 };
+
+/** On a CPU the operators' own time shows it. A custom autograd function that runs two kinds again recomputes as well. */
+const KINDS_ON_HOST = 2;
+/** How much of it goes: keeping activations takes memory, which has to be written and read again. */
+const SAVED: Levels = { low: 0.6, likely: 0.9, high: 1 };
+
+function onHost(view: TraceView): RuleResult {
+  const { detail } = view.facts;
+  if (!detail || detail.recomputed === 0) return silent('nothing is recomputed in backward');
+  const kinds = operatorsOf(view).filter((o) => isRecomputed(o.roles) && has(o.roles, Role.forwardOp));
+  if (kinds.length < KINDS_ON_HOST)
+    return silent('only one forward operator appears in backward: a custom autograd function');
+  const recomputed = ns(
+    (detail.recomputed / detail.steps) * Math.min(1, view.step.unprofiled / view.step.recorded),
+  );
+  const small = silentBelow(view, recomputed, ON_HOST, 'recomputed work is');
+  if (small) return small;
+  const names = kinds.map((o) => o.name.replace('aten::', '')).join(', ');
+  const text = `forward operators run again inside backward (${names}): ${formatMs(recomputed)} per step (${percentOfStep(view, recomputed)})`;
+  return found({
+    id: 'activation-checkpointing',
+    title: 'the forward pass is computed twice (checkpointing)',
+    confidence: 0.85,
+    addresses: 'gpu',
+    evidence: [timeEvidence(view, recomputed, text)],
+    price: priceOfStep(view, (level) => view.step.unprofiled - SAVED[level] * recomputed),
+  });
+}
 
 /** Forward operators against backward ones, host time per recorded event: median of 38 zoo loops without checkpointing. */
 const FORWARD_PER_EVENT = 1.3;

@@ -66,6 +66,8 @@ export interface BatchWork {
   readonly time: number;
   /** The part of it in which the worker runs; in the rest it waits for a disk, a network or a timer. */
   readonly cpu: number;
+  /** What it waits for a core. Gone if cores are free then. */
+  readonly queued: number;
   /** Batches of an epoch. Null: unknown, or without end. */
   readonly batches: number | null;
 }
@@ -83,15 +85,24 @@ export function batchWork(loader: CapturedLoader | null | undefined, per: number
   if (ran === null) return null;
   const batches = loader.batches || null;
   const all = per * (inMain ? 1 : Math.min(loader.numWorkers, batches ?? loader.numWorkers));
-  return { time: all * (1 - (queued ?? 0)), cpu: Math.min(ran, 1 - (queued ?? 0)) * all, batches };
+  const waits = queued ?? 0;
+  return { time: all * (1 - waits), cpu: Math.min(ran, 1 - waits) * all, queued: all * waits, batches };
 }
 
 /**
  * Time × workers ÷ time on the training thread, on 16 cores of an H200 machine: FFT 1.3–1.75, parsing 1.06–1.22, reading
- * files 0.93. The last is below 1 because reads of several workers overlap.
+ * files 0.93. The last is below 1 because reads of several workers overlap. On 2 cores, 8 workers that sleep took 1.3 and 1.9 times
+ * as long (a loop of sleeps; `../shared/jobs` p12, on a busy machine).
  */
 const COMPUTING: Levels = { low: 1.75, likely: 1.25, high: 1.05 };
-const WAITING: Levels = { low: 1.1, likely: 0.95, high: 0.9 };
+const WAITING: Levels = { low: 1.9, likely: 0.95, high: 0.9 };
+/** The same for workers that are there already. */
+const WAITING_MORE: Levels = { low: 1.5, likely: 1, high: 0.95 };
+/**
+ * What the training thread computes to take a batch from a worker: 0.3 ms for 64 floats a sample, 1.8 ms for 10 MB in all (2 cores,
+ * torch 2.13, 1 and 4 workers alike). ns.
+ */
+const HANDOVER: Levels = { low: 1.8e6, likely: 0.35e6, high: 0.3e6 };
 const UNKNOWN: Levels = { low: 1.6, likely: 1.1, high: 0.93 };
 /** Workers that compute already share caches and memory (zoo, FFT: 1.4 for each of 4, up to 1.75 for each of 12). */
 const ADDED: Levels = { low: 1.3, likely: 1.1, high: 1 };
@@ -142,9 +153,13 @@ export function planWorkers(
     // The number of workers is the larger uncertainty, and covers what a worker costs.
     return { workers: of('likely'), coresKnown: false, floor: (l) => (per * cost.likely) / of(l) };
   }
-  const { time: all, cpu, batches } = work ?? { time: per, cpu: per, batches: null };
+  const { time: all, cpu, queued, batches } = work ?? { time: per, cpu: per, queued: 0, batches: null };
   const computing = (level: Level) => cpu * (work ? (now > 0 ? ADDED : COMPUTING) : UNKNOWN)[level];
-  const time = (level: Level) => computing(level) + (all - cpu) * (now > 0 ? 1 : WAITING[level]);
+  // Other processes may go on taking the cores.
+  const held = (level: Level) => (level === 'low' ? queued : 0);
+  const time = (level: Level) =>
+    computing(level) + held(level) + (all - cpu) * (now > 0 ? WAITING_MORE : WAITING)[level];
+  const taking = (level: Level) => (now > 0 ? 0 : HANDOVER[level]);
   // A training thread whose use of a core is not known may need all of one.
   const used = captured?.cpu?.used ?? null;
   const shared = used === null ? Math.max(1, cores - 1) : cores;
@@ -153,7 +168,7 @@ export function planWorkers(
   const first = (level: Level) => (batches === null ? 0 : time(level) / batches);
   const floorOf = (workers: number, level: Level, spare = 1) => {
     const rounds = batches === null ? 1 / workers : Math.ceil(batches / workers) / batches;
-    return Math.max(step + first(level), spare * time(level) * rounds, onCores(level));
+    return Math.max(step + first(level) + taking(level), spare * time(level) * rounds, onCores(level));
   };
   // Workers that compute share the cores; of those that wait, some compute at any time.
   const onAllCores = cpu > 0 ? Math.round((shared * all) / cpu) : MOST_WORKERS;

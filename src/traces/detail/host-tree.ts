@@ -137,6 +137,13 @@ function markRecomputation(tree: Omit<HostTree, 'indexOf'>, ownRoles: (index: nu
   }
 }
 
+/** ns that calls take which run forward operators again in backward. */
+export function recomputedTime({ roles, self }: HostTree): number {
+  let time = 0;
+  for (let i = 0; i < self.length; i++) if ((roles[i]! & Role.recompute) !== 0) time += Math.max(0, self[i]!);
+  return time;
+}
+
 /**
  * `optimizer.step(closure)` runs forward and backward inside the optimizer's span (Lightning always does). All up to the end
  * of the last backward node inside it, on any thread, is the model's, not the optimizer's.

@@ -206,6 +206,7 @@ export const lightFactsShape: Shape<TraceFacts> = checked(
         events: whole(),
         frames: whole(),
         pauses: pausesShape,
+        recomputed: number(),
         hardware: exactly(null),
       }),
     ),

@@ -19,6 +19,8 @@ export interface ProcessStacks {
   readonly isConstant: boolean;
   /** And without running: it hangs. */
   readonly isStuck: boolean;
+  /** A signal has stopped the process. */
+  readonly isStopped: boolean;
   /** What it waits in, most often: `all_reduce`. Null: no collective. */
   readonly collective: string | null;
   /** Share of samples in a collective, in torch's DataLoader, in torch's compiler, elsewhere in torch. */
@@ -45,7 +47,8 @@ const LOADER = /torch\/utils\/data\//;
 const COMPILER =
   /torch\/_dynamo\/(?:convert_frame|symbolic_convert)\.py|torch\/_inductor\/(?:graph|scheduler|async_compile)\.py/;
 const TORCH = /\/torch\//;
-const LIBRARY = /site-packages\/|dist-packages\/|\/lib\/python[\d.]+\/|^<frozen/;
+/** Capture's own hooks too: run from a checkout they are not in site-packages. */
+const LIBRARY = /site-packages\/|\/whyslow_capture\/|dist-packages\/|\/lib\/python[\d.]+\/|^<frozen/;
 
 export function processStacks(samples: readonly StackSample[], activity: Activity): readonly ProcessStacks[] {
   const byPid = groupBy(samples, (sample) => sample.pid);
@@ -74,6 +77,7 @@ function oneProcess(
     samples: stacks.length,
     isConstant,
     isStuck: isConstant && standsStill(trainer, activity),
+    isStopped: wasStopped(trainer, activity),
     collective: collectives.find((name) => name !== null) ?? null,
     inCollective: collectives.filter((name) => name !== null).length / stacks.length,
     inLoader: inFile(LOADER),
@@ -94,6 +98,9 @@ function standsStill({ facts, mainCpu }: ProcessActivity, { recording, seconds }
   const rate = switches.length < 2 ? 0 : (switches.at(-1)! - switches[0]!) / seconds;
   return rate <= STANDS_STILL && mainCpu < 0.05;
 }
+
+const wasStopped = ({ facts }: ProcessActivity, { recording: { samples } }: Activity): boolean =>
+  /^[Tt]/.test(samples.at(-1)?.processes.find((p) => p.pid === facts.pid)?.threads[0]?.state ?? '');
 
 const asText = (frames: readonly StackFrame[]) =>
   frames.map((f) => `${f.name}:${f.file}:${f.line}`).join('\n');

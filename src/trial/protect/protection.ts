@@ -29,7 +29,7 @@ export async function findProtection(wishes: Wishes): Promise<Protection | reado
   const { command, env, bases, network, ways = ['overlay', 'landlock'] } = wishes;
   if (process.platform !== 'linux') return ['it needs Linux'];
   for (const python of pythons(command, env)) {
-    const launcher = [python, '-I', '-S', join(pythonPart().source, 'whyslow_trials/protect.py')];
+    const launcher = [python, '-I', '-S', '-B', join(pythonPart().source, 'whyslow_trials/protect')];
     const found = await ask([...launcher, JSON.stringify({ ways, bases, network })]);
     if (!found) continue;
     const { how, base } = found;

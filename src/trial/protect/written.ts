@@ -48,6 +48,12 @@ export async function writtenTo(layers: string): Promise<Written> {
   return { ...found, readOnly: arrayOf(known.read_only).map(String) };
 }
 
+/** The mount namespace of the job. Null: it has none of its own. */
+export async function namespaceOf(layers: string): Promise<string | null> {
+  const namespace = (await readJson(join(layers, 'layers.json')))?.namespace;
+  return typeof namespace === 'string' ? namespace : null;
+}
+
 const arrayOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** Also folders that the job has made unreadable for itself. Never fails. */

@@ -73,6 +73,8 @@ export class IncidentBook {
   readonly #open = new Map<string, Open>();
   readonly #publish: (incident: Incident) => void;
   #firstTime = Number.NaN;
+  /** Of a GPU for an hour. Null: not known. */
+  price: number | null = null;
 
   constructor(publish: (incident: Incident) => void) {
     this.#publish = publish;
@@ -276,10 +278,12 @@ export class IncidentBook {
       sentence: sentenceOf(worded),
       fix: alarm ? fixOf(cause) : null,
       rank_hours_per_hour: alarm && after > before ? rounded((world * (after - before)) / after) : null,
+      cost_per_day: null,
       traces: [],
     };
-    this.#open.set(key, { incident, isPublished: instead?.isPublished ?? false, rises: 1 });
-    if (instead?.isPublished) this.#replace(incident);
+    const priced = this.#priced(incident);
+    this.#open.set(key, { incident: priced, isPublished: instead?.isPublished ?? false, rises: 1 });
+    if (instead?.isPublished) this.#replace(priced);
   }
 
   /** A job that began again has the same steps once more. */
@@ -301,12 +305,18 @@ export class IncidentBook {
     } = fields;
     const { before_ms, alarm } = open.incident;
     const changed = { ...open.incident, kind, after_ms: rounded(after_ms), change: rounded(change) };
-    open.incident = {
+    open.incident = this.#priced({
       ...changed,
       sentence: sentenceOf(changed),
       rank_hours_per_hour: alarm ? rounded((world * (after_ms - before_ms)) / after_ms) : null,
-    };
+    });
     if (open.isPublished) this.#replace(open.incident);
+  }
+
+  #priced(incident: Incident): Incident {
+    const { rank_hours_per_hour: lost } = incident;
+    if (this.price === null || lost === null) return incident;
+    return { ...incident, cost_per_day: rounded(24 * lost * this.price) };
   }
 
   #end(key: string, state: 'ended' | 'restarted', now: Moment): void {

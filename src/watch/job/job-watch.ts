@@ -61,6 +61,10 @@ export class JobWatch implements StepSink {
   get incidents(): readonly Incident[] {
     return this.#book.incidents;
   }
+  /** Of a GPU for an hour. */
+  set price(price: number | null) {
+    this.#book.price = price;
+  }
   get run(): string | null {
     return this.#book.run;
   }

@@ -1,3 +1,4 @@
+import { median } from '../../base/statistics.js';
 import type { StepSummary } from './step-summary.js';
 
 /** A stretch of recorded steps. Sums over them, ms. */
@@ -56,13 +57,25 @@ export class FadingHistory {
   /** Means per step: of the last `most` stretches that ended before `step`, or of all that began at or after it. */
   before(step: number, most = 12): Stretch | null {
     const old = this.#stretches.filter((s) => s.last < step);
-    return old.slice(-most).reduce<Stretch | null>((sum, s) => (sum ? join(sum, s) : s), null);
+    return withoutPauses(old.slice(-most)).reduce<Stretch | null>((sum, s) => (sum ? join(sum, s) : s), null);
   }
   since(step: number): Stretch | null {
     const late = this.#stretches.filter((s) => s.first >= step);
     const kept = late.length > 0 ? late : this.#stretches.slice(-1);
-    return kept.reduce<Stretch | null>((sum, s) => (sum ? join(sum, s) : s), null);
+    return withoutPauses(kept).reduce<Stretch | null>((sum, s) => (sum ? join(sum, s) : s), null);
   }
+}
+
+/** Fewer do not show what is usual. */
+const LEAST_STRETCHES = 4;
+const FAR = 3;
+
+/** A long pause inside one step is not what the steps around it are made of. */
+function withoutPauses(stretches: readonly Stretch[]): readonly Stretch[] {
+  if (stretches.length < LEAST_STRETCHES) return stretches;
+  const usual = median(stretches.map((s) => s.own / s.count));
+  const kept = stretches.filter((s) => s.own / s.count <= FAR * usual);
+  return kept.length > 0 ? kept : stretches;
 }
 
 function addAll(to: Map<string, number>, from: ReadonlyMap<string, number>): void {

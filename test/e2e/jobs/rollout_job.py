@@ -10,7 +10,7 @@ torch.manual_seed(0)
 torch.set_num_threads(1)
 policy = torch.nn.Sequential(torch.nn.Linear(16, 64), torch.nn.Tanh(), torch.nn.Linear(64, 4))
 optimizer = torch.optim.Adam(policy.parameters(), 3e-4)
-capture = whyslow_capture.capture(record_every_n_steps=4)
+capture = whyslow_capture.capture(record_every_n_steps=4).start()
 spent = {"rollout": 0.0}
 for _ in range(60):
     before = time.perf_counter()

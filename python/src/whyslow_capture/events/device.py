@@ -131,7 +131,7 @@ class CudaDevice:
         self.free += sample.events
         sample.events, sample.anchor = [], None
 
-    def keep_for_ever(self, samples: list[Sample], stream: object) -> None:
+    def keep_forever(self, samples: list[Sample], stream: object) -> None:
         """For a forked child: CUDA does not work there, and freeing an event would end the process."""
         events = [*self.free, self.anchor, *[e for s in samples for e in (*s.events, s.anchor)]]
         for thing in (*events, self._anchor_stream, stream):

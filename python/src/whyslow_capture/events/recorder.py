@@ -230,7 +230,7 @@ class Recorder:
         unfinished = self.buffer.take()
         self._announce()
         if self._device is not None:
-            self._device.keep_for_ever([unfinished, *self._pending.waiting], self.buffer.stream)
+            self._device.keep_forever([unfinished, *self._pending.waiting], self.buffer.stream)
 
     # -- internal ----------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ..patching import Patch, Patches
+from ..patching import Patch, Patches, leave_out_caller
 from .dynamo import never_compiled, not_compiled
 
 if TYPE_CHECKING:
@@ -83,6 +83,9 @@ class BackwardWatch:
                 begins(tensors)
             try:
                 return original(tensors, *args, **options)
+            except BaseException as error:
+                leave_out_caller(error)
+                raise
             finally:
                 tracker.in_backward = False
                 if recorder.recording or tracker.stepped_in_backward or tracker.pass_steps.is_open:
@@ -120,6 +123,9 @@ class BackwardWatch:
             begins(outputs)
             try:
                 return original(outputs, *args, **options)
+            except BaseException as error:
+                leave_out_caller(error)
+                raise
             finally:
                 tracker.in_backward = False
                 ends()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ..layout import collective
-from ..patching import Patches
+from ..patching import Patches, leave_out_caller
 from .dynamo import is_compiling, never_compiled, not_compiled
 from .groups import suffix
 
@@ -87,6 +87,9 @@ class CollectiveTimer:
                 return original(*args, **options)
             try:
                 return original(*args, **options)
+            except BaseException as error:
+                leave_out_caller(error)
+                raise
             finally:
                 self._ends(name, sent(args, options))
 
@@ -108,6 +111,9 @@ class CollectiveTimer:
                 return original(self_, *args, **options)
             try:
                 return original(self_, *args, **options)
+            except BaseException as error:
+                leave_out_caller(error)
+                raise
             finally:
                 self._ends(name)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils.data import dataloader
 
-from ..patching import Patches
+from ..patching import Patches, leave_out_caller
 from .dynamo import never_compiled, not_compiled
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def install(tracker: PhaseTracker, patches: Patches) -> None:
     original_next = dataloader._BaseDataLoaderIter.__next__
     original_iter = dataloader.DataLoader.__iter__
     watch = tracker.loaders
-    stretches = tracker.stretches
+    no_grad_regions = tracker.no_grad_regions
 
     @never_compiled
     def fetch_begins(iterator: Any) -> bool:
@@ -49,7 +49,7 @@ def install(tracker: PhaseTracker, patches: Patches) -> None:
         """False in validation loops, and in a loader that another loader reads from."""
         if tracker.in_data or tracker.in_backward or get_ident() != recorder.thread:
             return False
-        if stretches.is_open:
+        if no_grad_regions.is_open:
             return False
         # In a job that trains, a wait without gradients is validation. In one that only infers it is what matters.
         if not torch.is_grad_enabled() and tracker.iterations.has_trained:
@@ -70,15 +70,19 @@ def install(tracker: PhaseTracker, patches: Patches) -> None:
             tracker.failed(error)
 
     def __next__(self: Any) -> Any:
-        if not recorder.recording or not fetch_begins(self):
-            return original_next(self)
-        got = False
         try:
-            batch = original_next(self)
-            got = True
-            return batch
-        finally:
-            fetch_ends(got)
+            if not recorder.recording or not fetch_begins(self):
+                return original_next(self)
+            got = False
+            try:
+                batch = original_next(self)
+                got = True
+                return batch
+            finally:
+                fetch_ends(got)
+        except BaseException as error:
+            leave_out_caller(error)
+            raise
 
     @never_compiled
     def started(loader: Any, iterator: Any, began_ns: int) -> None:

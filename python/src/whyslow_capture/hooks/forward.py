@@ -38,8 +38,8 @@ class _EntryHook:
         if is_compiling():
             return
         entry = self._entry
-        if entry.only_stretches and not entry.stretches.is_open and torch.is_grad_enabled():
-            return  # the usual call while stretches are expected
+        if entry.only_no_grad and not entry.no_grad_regions.is_open and torch.is_grad_enabled():
+            return  # the usual call while no-grad regions are expected
         entry.called()
 
     def __deepcopy__(self, memo: object) -> Any:
@@ -51,15 +51,15 @@ class _EntryHook:
 
 class ForwardEntry:
     """
-    Hooks root modules from the end of loading to the first call, in recorded steps. In others only while stretches
-    without gradients are expected; then hooks stay from step to step, since adding and removing them costs ten times
+    Hooks root modules from the end of loading to the first call, in recorded steps. In others only while no-grad
+    regions are expected; then hooks stay from step to step, since adding and removing them costs ten times
     what a call does.
     """
 
     def __init__(self, tracker: PhaseTracker) -> None:
         self._tracker = tracker
-        self.stretches = tracker.stretches
-        self.only_stretches = False
+        self.no_grad_regions = tracker.no_grad_regions
+        self.only_no_grad = False
         """Calls with gradients do not matter."""
         self._hook = _EntryHook(self)
         self._candidates: list[weakref.ref[Module]] = []
@@ -88,15 +88,15 @@ class ForwardEntry:
         self._candidates += [weakref.ref(m) for m in found if id(m) not in known][:room]
 
     def watch(self) -> None:
-        """Only for stretches without gradients. A call with gradients is not where the step's forward begins."""
+        """Only for no-grad regions. A call with gradients is not where the step's forward begins."""
         if not self._handles:
             self.arm()
-            self.only_stretches = True
+            self.only_no_grad = True
         elif not self._tracker.recorder.is_sampling:
-            self.only_stretches = True
+            self.only_no_grad = True
 
     def arm(self) -> None:
-        self.only_stretches = False
+        self.only_no_grad = False
         if self._handles:
             return
         for reference in self._candidates:
@@ -117,13 +117,13 @@ class ForwardEntry:
             if threading.get_ident() != recorder.thread:
                 return
             if not torch.is_grad_enabled():
-                tracker.stretches.called()
+                tracker.no_grad_regions.called()
                 return
-            is_after_stretch = tracker.stretches.end()
+            is_after_no_grad = tracker.no_grad_regions.end()
             if not recorder.is_sampling:
-                if not self.only_stretches:
+                if not self.only_no_grad:
                     self.disarm()
-            elif is_after_stretch or not self.only_stretches:
+            elif is_after_no_grad or not self.only_no_grad:
                 self._missed = 0
                 self._trains_in_training_mode = self._is_in_training_mode()
                 tracker.forward_begins()
@@ -139,7 +139,7 @@ class ForwardEntry:
 
     def missed(self) -> None:
         """A backward pass begins, but no hook was called."""
-        if not self._handles or self.only_stretches:
+        if not self._handles or self.only_no_grad:
             return
         self._missed += 1
         if self._missed < PATIENCE:

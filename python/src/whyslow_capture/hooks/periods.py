@@ -16,7 +16,7 @@ LOST = 4
 STEADY = 3
 # Rounds before the expected end at which to look again.
 LOOK_AHEAD = 2
-# After this many rounds without a rare stretch, stop looking for them.
+# After this many rounds without a rare no-grad region, stop looking for them.
 FORGET_AFTER = 1000
 
 
@@ -24,7 +24,7 @@ class LoopPeriod:
     """
     A round ends with one step of each optimizer (`IterationTracker`). In most jobs it is the whole iteration. Others
     call the model for a while without gradients, to collect data, and train on that for several rounds. There an
-    iteration ends with the first round after such a stretch: that is certain at once, even if the number of rounds
+    iteration ends with the first round after such a region: that is certain at once, even if the number of rounds
     varies, and from one such moment to the next everything happens once. Decides by the order of calls alone, so ranks
     agree.
     """
@@ -35,14 +35,14 @@ class LoopPeriod:
         self.from_round = 0
         """The first round of the first such iteration."""
         self.is_plain = False
-        """Nothing more to learn: each round is an iteration and no stretch is expected."""
+        """Nothing more to learn: each round is an iteration and no no-grad region is expected."""
         self.has_loader = False
-        """The job reads from a DataLoader. Stretches without gradients then evaluate the model, unless they feed it."""
+        """The job reads from a DataLoader. No-grad regions then evaluate the model, unless they feed it."""
         self.may_watch = False
         """Models may have hooks between steps."""
         self.rounds = 0
-        self._stretched = False
-        # Rounds since the last one that a stretch preceded. Round 0 may follow one that nobody saw.
+        self._had_no_grad = False
+        # Rounds since the last one that a no-grad region preceded. Round 0 may follow one that nobody saw.
         self._since = -1
         self._gaps: deque[int] = deque(maxlen=STEADY)
         # The last gap may be an iteration, as far as loaders go; and a loader was begun in the current one.
@@ -63,9 +63,9 @@ class LoopPeriod:
         """The job begins to iterate over a DataLoader, with gradients enabled. The first time says nothing."""
         self._began_loader = self.rounds > 0
 
-    def stretch_begins(self) -> bool:
+    def no_grad_begins(self) -> bool:
         """The model is called without gradients. Whether the loop repeats that, so that it is part of its steps."""
-        self._stretched = True
+        self._had_no_grad = True
         if self.is_on or self._in_every_round or self._since == 0:
             return True
         if self._is_learning and self._fits_loader and self._since < MAX_ROUNDS:
@@ -74,7 +74,7 @@ class LoopPeriod:
         return False
 
     def expect_rare(self) -> None:
-        """Stretches may come at any time: watch for them."""
+        """No-grad regions may come at any time: watch for them."""
         self._rare_until = self.rounds + FORGET_AFTER
         self.is_plain = False
 
@@ -82,8 +82,8 @@ class LoopPeriod:
         """Whether the iteration ended too."""
         self.rounds += 1
         self._since += 1
-        if self._stretched:
-            self._stretched = False
+        if self._had_no_grad:
+            self._had_no_grad = False
             self._end_gap()
             return True
         if self.is_on and self._since > LOST * self.usual:

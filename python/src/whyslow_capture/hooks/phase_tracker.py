@@ -17,12 +17,12 @@ from ..problems import ProblemLog, describe
 from ..small_collectives import SmallCollectives
 from .iterations import IterationTracker
 from .modules import KnownModules
+from .no_grad_regions import NoGradRegions
 from .optimizer import attached, set_pre_hook
 from .optimizer_roles import OptimizerRoles
 from .pass_steps import PassSteps
 from .periods import LoopPeriod
 from .step_marks import StepMarks
-from .stretches import Stretches
 
 if TYPE_CHECKING:
     from .backward import BackwardWatch
@@ -72,7 +72,7 @@ class PhaseTracker:
         self.loop = LoopPeriod()
         self.marks = StepMarks(capture.recorder)
         self.copied = self.marks.copied
-        self.stretches = Stretches(self, capture.job_clock)
+        self.no_grad_regions = NoGradRegions(self, capture.job_clock)
         self.modules = KnownModules()
         self.parameters = capture.parameters
         self.collectives = capture.collectives
@@ -188,7 +188,7 @@ class PhaseTracker:
         if self.forward is not None and not self.marks.is_in_forward:
             self.forward.missed()
         self.disarm()
-        self.stretches.end(is_certain=False)
+        self.no_grad_regions.end(is_certain=False)
         self.marks.end_copies()
         if self.gradient_sync is not None:
             self.gradient_sync.before(root)
@@ -302,7 +302,7 @@ class PhaseTracker:
         """Each optimizer has made its steps. In most jobs that is the iteration."""
         loop, forward = self.loop, self.forward
         was_on = loop.is_on
-        self.stretches.end(is_certain=False)
+        self.no_grad_regions.end(is_certain=False)
         is_over = loop.round_ended()
         if loop.is_on != was_on and self._end_step is not None:
             self._iteration_changed(loop.usual)

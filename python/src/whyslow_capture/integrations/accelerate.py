@@ -20,13 +20,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..config import Settings
 from ..handle import CaptureHandle
 from ..patching import Patches
 from ..problems import ProblemLog
 from .framework_steps import FrameworkSteps
 from .optional import raise_missing
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 try:
     import accelerate  # noqa: F401
@@ -39,9 +43,9 @@ else:
 class Instrumented:
     """Returned by `instrument`. Closing it closes the capture and restores the accelerator."""
 
-    def __init__(self, accelerator: Any, config: dict[str, object], steps_done: int) -> None:
+    def __init__(self, accelerator: Any, settings: Settings, steps_done: int) -> None:
         self._accelerator = accelerator
-        self._steps = FrameworkSteps(config)
+        self._steps = FrameworkSteps(settings)
         self._patches = Patches(ProblemLog())
         self._watched: Any = None
         self._steps.open(accelerator.project_dir, steps_done)
@@ -121,8 +125,8 @@ def _opened(accelerator: Any) -> Iterator[tuple[str, Any]]:
             yield name, inner
 
 
-def instrument(accelerator: Any, *, steps_done: int = 0, **config: object) -> Instrumented:
+def instrument(accelerator: Any, *, steps_done: int = 0, **settings: Unpack[Settings]) -> Instrumented:
     """`steps_done`: optimizer steps that a resumed job made before this process."""
     if _missing is not None:
         raise_missing(__name__, "accelerate", "accelerate", _missing)
-    return Instrumented(accelerator, config, steps_done)
+    return Instrumented(accelerator, settings, steps_done)

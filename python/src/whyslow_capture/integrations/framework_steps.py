@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..api import active_session, capture
-from ..config import load_config
+from ..config import Settings, load_config
 from ..problems import ProblemLog
 from .at_end import AtEnd, Opened
 
@@ -24,10 +23,10 @@ class FrameworkSteps:
     falls into step 11, which is not among the steps sampled by default.
     """
 
-    def __init__(self, config: Mapping[str, object]) -> None:
-        # Checks the settings now, so that a mistake is raised where it was made.
-        self.config = load_config(config, environ={})
-        self._given = dict(config)
+    def __init__(self, settings: Settings) -> None:
+        # Checks them now, so that a mistake is raised where it was made.
+        self.config = load_config({**settings}, environ={})
+        self._given = settings
         self._is_ours = False
         self._problems = ProblemLog()
         self.capture: Capture | None = None
@@ -56,7 +55,8 @@ class FrameworkSteps:
             defaults: dict[str, object] = {"resume_step": steps_done + 1}
             if folder is not None:
                 defaults["out"] = str(Path(folder) / FOLDER)
-            capture(defaults=defaults, **self._given)  # type: ignore[arg-type]
+            settings: Settings = {**self._given, "defaults": defaults}
+            capture(**settings).start()
             # None if capture is off.
             self.capture, self._is_ours = active_session(), True
             if self.capture is not None:

@@ -12,11 +12,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..config import Settings
 from ..handle import CaptureHandle
 from .framework_steps import FrameworkSteps
 from .optional import missing_base
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def _callback_class() -> Any:
@@ -34,8 +38,8 @@ def _callback_class() -> Any:
 
 
 class WhyslowCallback(_callback_class()):  # type: ignore[misc]
-    def __init__(self, **config: object) -> None:
-        self._steps = FrameworkSteps(config)
+    def __init__(self, **settings: Unpack[Settings]) -> None:
+        self._steps = FrameworkSteps(settings)
         self._optimizer_steps = 0
 
     @property

@@ -15,10 +15,10 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from .. import layout, process
-from ..compat import LMMS_KEYS
+from ..config import Settings
 from ..problems import ProblemLog
 from .framework_steps import FrameworkSteps
 
@@ -42,13 +42,13 @@ class CudaEventProfiler:
             out = out.parent
         self.path = str(layout.events_file(out, rank))
         self._problems = ProblemLog()
-        extra = {name: value for name, value in self.profiler_config.items() if name not in LMMS_KEYS}
-        theirs = {name: value for name, value in self.profiler_config.items() if name in LMMS_KEYS}
-        self._steps = FrameworkSteps(
-            # As in lmms-engine, only the phases that the trainer records; "auto_phases": True in the config adds the
-            # others.
-            {"out": str(out), "auto_phases": False, "cuda_event_profiler_config": theirs, **extra}
-        )
+        # As in lmms-engine, only the phases that the trainer records, and 0 counts as 1. Its settings have the names of
+        # ours, which may be given too.
+        given: dict[str, object] = {"out": str(out), "auto_phases": False, **self.profiler_config}
+        for name in ("record_every_n_steps", "flush_every_n_steps"):
+            if name in given and str(given[name]).strip() in ("0", "0.0"):
+                given[name] = 1
+        self._steps = FrameworkSteps(cast(Settings, given))
         ranks = self._steps.config.ranks
         self.enable = bool(enable) and (ranks is None or rank in ranks)
         self._step: int | None = None

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .. import compat, process
-from ..config import CaptureConfig, TraceConfig, load_config
+from .. import process
+from ..config import CaptureConfig, TraceConfig
+from ..config_values import boolean, names
 from ..needs_torch import needs_torch
 from ..problems import ProblemLog
 from ..trace.schedule import WindowPlan
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from ..trace.tier import TraceTier
 
 TRAIN_ACTOR, TRAIN_LOG_PROBS = "train_actor", "train_log_probs"
+# Megatron's defaults, which slime uses.
+STEP_START, STEP_END = 10, 12
 # How long the end of the job waits for a trace that is being compressed.
 CLOSE_S = 120.0
 
@@ -99,17 +102,32 @@ class TrainProfiler:
         )
 
     def _trace_config(self, args: Any) -> TraceConfig:
-        """`load_config` knows slime's names for settings, as keywords and in the environment."""
-        start = int(getattr(args, "profile_step_start", compat.SLIME_STEP_START))
-        end = int(getattr(args, "profile_step_end", max(compat.SLIME_STEP_END, start + 1)))
-        given = {
-            "use_pytorch_profiler": True,
-            "profile_step_start": start,
-            "profile_step_end": end,
-            "profile_target": getattr(args, "profile_target", None) or None,
-        }
-        environ = {name: os.environ[name] for name in compat.ENVIRONMENT if name in os.environ}
-        return load_config(given, environ=environ, problems=self._problems).trace
+        """One window from start to end (exclusive), after one step of warm-up."""
+        start = int(getattr(args, "profile_step_start", STEP_START))
+        end = int(getattr(args, "profile_step_end", max(STEP_END, start + 1)))
+        if not 0 <= start < end:
+            raise ValueError(f"profile_step_start={start} must be below profile_step_end={end}")
+        return TraceConfig(
+            enabled=True,
+            period=end,
+            warmup=min(1, start),
+            active=end - start,
+            repeat=1,
+            ranks=None if self._is_on("SLIME_PROFILE_ALL_RANKS") else (0,),
+            target=names(getattr(args, "profile_target", None) or TraceConfig.target),
+            record_shapes=self._is_on("SLIME_PROFILE_RECORD_SHAPES"),
+            with_flops=self._is_on("SLIME_PROFILE_WITH_FLOPS"),
+            with_stack=self._is_on("SLIME_PROFILE_WITH_STACK"),
+            profile_memory=self._is_on("SLIME_PROFILE_MEMORY"),
+        )
+
+    def _is_on(self, variable: str) -> bool:
+        value = os.environ.get(variable, "")
+        try:
+            return boolean(value)
+        except ValueError as error:
+            self._problems.warn(variable, f"{variable}={value!r} must be {error}; ignored")
+            return False
 
 
 class TensorBoardPaths:

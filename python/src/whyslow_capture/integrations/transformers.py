@@ -9,11 +9,15 @@ MLflow and TensorBoard, if the job uses them. Keywords are those of `whyslow_cap
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ..config import Settings
 from ..handle import CaptureHandle
 from .framework_steps import FrameworkSteps
 from .optional import missing_base
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def _callback_class() -> Any:
@@ -25,8 +29,8 @@ def _callback_class() -> Any:
 
 
 class WhyslowCallback(_callback_class()):  # type: ignore[misc]
-    def __init__(self, **config: object) -> None:
-        self._steps = FrameworkSteps(config)
+    def __init__(self, **settings: Unpack[Settings]) -> None:
+        self._steps = FrameworkSteps(settings)
 
     @property
     def capture(self) -> CaptureHandle | None:

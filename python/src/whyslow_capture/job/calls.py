@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from ..hooks.dynamo import is_compiling, not_compiled
-from ..patching import Patches
+from ..patching import Patches, leave_out_caller
 from ..touched import CALLS, IN_STEPS, Target
 from .clock import JobClock
 from .imports import after_import
@@ -60,6 +60,9 @@ def timed_in_steps(clock: JobClock, function: Any, phase: str, *, makes: bool) -
         recorder.begin(phase)
         try:
             return function(*args, **options)
+        except BaseException as error:
+            leave_out_caller(error)
+            raise
         finally:
             recorder.end(phase)
 
@@ -89,6 +92,9 @@ def timed(clock: JobClock, original: Any, phase: str, called: str) -> Any:
             return function(*args, **options)
         try:
             return function(*args, **options)
+        except BaseException as error:
+            leave_out_caller(error)
+            raise
         finally:
             clock.leave(frame, at=sys._getframe(1))
 

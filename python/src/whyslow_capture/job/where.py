@@ -19,12 +19,22 @@ MAX_FRAMES = 64
 
 def code_line(frame: FrameType | None) -> str | None:
     """`train.py:42 in save`: the innermost frame that is no library's. None if there is none."""
+    found = _frame_of_the_job(frame)
+    if found is None:
+        return None
+    return f"{_short(found.f_code.co_filename)}:{found.f_lineno} in {found.f_code.co_name}"
+
+
+def code_place(frame: FrameType | None) -> tuple[str, int] | None:
+    """Of the same frame, the whole path and the line."""
+    found = _frame_of_the_job(frame)
+    return None if found is None else (os.path.abspath(found.f_code.co_filename), found.f_lineno)
+
+
+def _frame_of_the_job(frame: FrameType | None) -> FrameType | None:
     for _ in range(MAX_FRAMES):
-        if frame is None:
-            return None
-        code = frame.f_code
-        if _is_the_jobs(code.co_filename):
-            return f"{_short(code.co_filename)}:{frame.f_lineno} in {code.co_name}"
+        if frame is None or _is_the_jobs(frame.f_code.co_filename):
+            return frame
         frame = frame.f_back
     return None
 

@@ -35,10 +35,13 @@ class Delivery:
         # Of the last window that ended.
         self.last_report: WindowReport | None = None
 
-    def prepare(self, plan: WindowPlan) -> Path | None:
-        """Returns the path of the trace. If no window can open now, reports why and returns None."""
+    def prepare(self, plan: WindowPlan, longest_gap_s: float) -> Path | None:
+        """
+        Returns the path of the trace. If no window can open now, reports why and returns None. `longest_gap_s`: see
+        `WindowBudget.refuse`.
+        """
         target = self._path_of(plan)
-        refusal = self._refusal(plan, target)
+        refusal = self._refusal(plan, target, longest_gap_s)
         if refusal is None:
             return target
         self.refuse(plan, *refusal)
@@ -118,14 +121,14 @@ class Delivery:
         partial = partial_path(target, ".gz")
         self.exporter.submit(Compression(raw, report.raw_bytes, target, partial, archived_as, on_end))
 
-    def _refusal(self, plan: WindowPlan, target: Path) -> tuple[str, str] | None:
+    def _refusal(self, plan: WindowPlan, target: Path, longest_gap_s: float) -> tuple[str, str] | None:
         """(code, reason) if no window can open now."""
         if PROFILER_USE.is_taken:
             return "trace_rival", "the job itself is using torch's profiler, and only one can run at a time"
         pending = self.exporter.pending_bytes // MB
         if pending > self._max_pending:
             return "trace_pending", f"{pending} MB of earlier traces still wait for compression"
-        refusal = self._new_budget(target.parent, plan).refuse()
+        refusal = self._new_budget(target.parent, plan).refuse(longest_gap_s)
         if refusal is not None:
             return "trace_budget", refusal
         try:

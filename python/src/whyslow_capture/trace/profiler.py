@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -14,6 +16,7 @@ from torch.profiler.profiler import _KinetoProfile
 
 from ..config import TraceConfig
 from ..hooks.dynamo import in_compiled_region
+from ..hooks.modules import subclasses
 from .profiler_use import PROFILER_USE
 from .teardown import TEARDOWN
 
@@ -59,7 +62,9 @@ class WindowProfiler:
     per event) would stay in memory until the garbage collector runs.
     """
 
-    def __init__(self, options: TraceConfig, cuda: bool) -> None:
+    def __init__(self, options: TraceConfig, cuda: bool, *, counts: bool = False) -> None:
+        """`counts`: not to be saved but counted."""
+        self.is_counting = counts
         activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if cuda else [])]
         kind = _KinetoProfile if "torch._inductor.config" in sys.modules else _LeanProfile
         self._profile: Any = kind(
@@ -68,7 +73,7 @@ class WindowProfiler:
             with_flops=options.with_flops,
             with_stack=options.with_stack,
             profile_memory=options.profile_memory,
-            experimental_config=_experimental_config(options),
+            experimental_config=None if counts else _experimental_config(options),
         )
         self._records_gpu = cuda
         self._is_stopped = False
@@ -105,6 +110,10 @@ class WindowProfiler:
             PROFILER_USE.ours_is_unfinished = False
         if self._records_gpu:
             self.detached = PROFILER_USE.gpu_profiler_stopped()
+
+    def count(self) -> int:
+        """How many events were recorded."""
+        return len(self._profile.profiler.kineto_results.events())
 
     def save(self, raw: str) -> int:
         """Writes the JSON and returns its size. Works once, because torch hands out a recording only once."""
@@ -178,6 +187,23 @@ def boundary_is_safe() -> bool:
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         return not torch.cuda.is_current_stream_capturing()
     return True
+
+
+def end_open_ranges() -> None:
+    """
+    Ends the job's open record_function ranges, before a profiler stops. A range that was entered while one recorded
+    keeps a pointer into its recording. If it is left while the next one records, torch follows the pointer and the
+    process crashes (torch 2.13: SIGSEGV). Steps usually end inside such a range: torch wraps every optimizer step in
+    one. Ending a range twice is harmless, and one of another thread, which no profiler records, does not notice. Looks
+    among all objects, which takes about 20 ms.
+    """
+    kinds = subclasses(autograd_profiler.record_function)
+    for each in gc.get_referrers(*kinds):
+        record = vars(each).get("record") if isinstance(each, autograd_profiler.record_function) else None
+        if record is not None:
+            # The profiler must be stopped in any case.
+            with suppress(Exception), torch._C.DisableTorchFunctionSubclass():
+                torch.ops.profiler._record_function_exit._RecordFunction(record)
 
 
 def stop_recording_here() -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from .. import layout
 from ..config import CaptureConfig
 from ..problems import ProblemLog, describe
-from .afterwards import Afterwards
 from .budget import WindowBudget, ranks_sharing_host
 from .delivery import Delivery
 from .early_start import EarlyStart, may_start_early, no_window
@@ -19,6 +18,7 @@ from .profiler_use import PROFILER_USE
 from .report import WindowReport
 from .requests import Requests
 from .schedule import TRAIN_OVERALL, Schedule, WindowPlan
+from .slowdown import SlowdownCheck
 from .teardown import TEARDOWN
 from .trace_paths import CapturePaths, TracePaths
 from .window_driver import WindowDriver
@@ -89,7 +89,7 @@ class TraceTier:
         self._driver = WindowDriver(
             self._options, problems, self._delivery, self._about, recorder_watch_setter, budget_for
         )
-        self._afterwards = Afterwards(problems, lambda: self._delivery.exporter.pending_bytes > 0)
+        self._slowdown = SlowdownCheck(problems, lambda: self._delivery.exporter.pending_bytes > 0)
         if self._has_schedule:
             PROFILER_USE.install(problems)
         self._requests: Requests | None = None
@@ -125,9 +125,9 @@ class TraceTier:
         if step >= self.quiet_until:
             self._start_early(step)
             with self._problems.guard("trace_check", "comparing steps before and after a window"):
-                self._afterwards.begin_step(step)
+                self._slowdown.begin_step(step)
             self._advance(self._overall, step)
-            self._afterwards.step_begun(step)
+            self._slowdown.step_begun(step)
 
     def iteration_changed(self, step: int, rounds: int) -> None:
         """
@@ -162,7 +162,7 @@ class TraceTier:
             self._driver.close()
             self._say_if_none()
             self._delivery.exporter.close(timeout)
-            self._afterwards.close()
+            self._slowdown.close()
         PROFILER_USE.remove()
         TEARDOWN.give_back()
         if self._requests is not None:
@@ -206,19 +206,22 @@ class TraceTier:
             return
         open_plan = driver.plan
         if open_plan is not None and open_plan.target == queue.target:
-            driver.proceed(step, another_follows=queue.next_event(step - 1) - step < SOON)
+            driver.proceed(step, another_follows=queue.warms_up_within(step, SOON))
         for late in queue.drop_late(step):
             self._answer_missed(late, f"step {late.first} had already begun when this rank saw the plan")
-        if driver.plan is None and self._afterwards.is_open:
-            self._afterwards.window_ended(self._delivery.last_report)
+        if driver.plan is None and self._slowdown.is_open:
+            self._slowdown.window_ended(self._delivery.last_report)
         due = queue.due(step)
         if due is None:
+            if driver.plan is None:
+                is_early = queue is self._overall and self._early is not None
+                driver.observe(step, is_last=is_early or queue.due(step + 1) is not None)
             return
         if driver.plan is None:
             if driver.open(due, step):
                 queue.drop(due)
             if driver.plan is not None:
-                self._afterwards.window_opens()
+                self._slowdown.window_opens()
         elif step >= due.first:
             # torch has only one profiler. The open window wins, and this one waits for its next period.
             queue.drop(due)
@@ -235,7 +238,7 @@ class TraceTier:
         else:
             queue.quiet_until = queue.next_event(step)
             if queue is self._overall:
-                queue.quiet_until = self._afterwards.wanted_at(step, queue.quiet_until)
+                queue.quiet_until = self._slowdown.wanted_at(step, queue.quiet_until)
         if queue is self._overall:
             wants_steps = self._wants_steps or self._early is not None
             self.quiet_until = 0 if wants_steps and not self._is_off else queue.quiet_until

@@ -10,8 +10,7 @@ from enum import Enum
 from torch.autograd.profiler import record_function
 
 from ..config import TraceConfig
-from .live_ranges import LiveRanges
-from .profiler import LostRecordingError, WindowProfiler
+from .profiler import LostRecordingError, WindowProfiler, end_open_ranges
 from .profiler_use import torch_profiler_enabled
 from .schedule import WindowPlan
 from .teardown import TEARDOWN
@@ -19,11 +18,16 @@ from .teardown import TEARDOWN
 
 class State(Enum):
     NEW = "new"
+    # The warm-up is recorded, to be counted and thrown away.
+    COUNTING = "counting"
     WARMING = "warming"
     RECORDING = "recording"
     STOPPED = "stopped"
     # Another thread of the job took over the profiler; stopping it now would crash.
     ABANDONED = "abandoned"
+
+
+OPEN = (State.COUNTING, State.WARMING, State.RECORDING)
 
 
 class Window:
@@ -33,40 +37,56 @@ class Window:
         self.plan, self.records_gpu = plan, cuda
         self.state = State.NEW
         self.thread = threading.get_ident()
+        # The first step that is not recorded. Earlier than planned if fewer fit.
+        self.end = plan.end
         # The last step that was at least partly recorded.
         self.last_step: int | None = None
-        # Why the window ends early, or None.
+        # Why it records less than planned, or None; and whether it ends at the next boundary.
         self.cut: str | None = None
+        self.is_over = False
         # The next profiler starts so soon that this one should stay attached to the GPU.
         self.another_follows = False
         # Whether nothing of it stays attached. None: it did not record the GPU, or was not stopped.
         self.detached: bool | None = None
         # Seconds the training thread spent in the profiler, by operation.
         self.seconds: dict[str, float] = {}
-        self._profiler: WindowProfiler | None = WindowProfiler(options, cuda)
+        self._options = options
+        self._profiler: WindowProfiler | None = None
+        self._counting_since = 0.0
         self._mark: record_function | None = None
-        self._ranges = LiveRanges()
         self._deciding = threading.Lock()
 
     @property
-    def may_stop_here(self) -> bool:
-        """False in the middle of entering a record_function, which could then not be ended."""
-        return not self._ranges.is_entering
-
-    @property
     def is_open(self) -> bool:
-        return self.state in (State.WARMING, State.RECORDING)
+        return self.state in OPEN
 
-    def warm_up(self) -> None:
+    def warm_up(self, *, counts: bool) -> None:
+        """`counts`: also counts what the warm-up records, until `count`."""
         begin = time.perf_counter()
-        self._live.prepare()
+        self._profiler = WindowProfiler(self._options, self.records_gpu, counts=counts)
+        self._profiler.prepare()
+        self.state = State.WARMING
+        if counts:
+            self._profiler.start()
+            self.state = State.COUNTING
+        self._spent("start", begin)
+        self._counting_since = time.thread_time()
+
+    def count(self) -> tuple[int, float]:
+        """How many events the warm-up has made, and in how many seconds of this thread. Now it only warms up."""
+        begin, seconds = time.perf_counter(), time.thread_time() - self._counting_since
+        end_open_ranges()
+        self._live.stop(another_follows=True)
+        events = self._live.count()
+        self._profiler = WindowProfiler(self._options, self.records_gpu)
+        self._profiler.prepare()
         self.state = State.WARMING
         self._spent("start", begin)
+        return events, seconds
 
     def record(self, step: int, about: dict[str, object]) -> None:
         """`about` goes into the trace's header under "whyslow"."""
         begin = time.perf_counter()
-        self._ranges.watch()
         self._live.start()
         self.state = State.RECORDING
         self._live.describe("whyslow", json.dumps(about))
@@ -92,9 +112,8 @@ class Window:
             if self.cut is not None:
                 self._live.describe("whyslow_cut", json.dumps(self.cut))
             self._end_mark()
-        # Also if start() was interrupted.
-        self._ranges.end()
-        if was in (State.WARMING, State.RECORDING):
+        if was in OPEN:
+            end_open_ranges()
             self._live.stop(self.another_follows)
             self.detached = self._live.detached
         self._spent("stop", begin)
@@ -105,11 +124,7 @@ class Window:
             if not self.is_open:
                 return False
             self.state = State.ABANDONED
-            self._ranges.forget()
             return True
-
-    def forget_ranges(self) -> None:
-        self._ranges.forget()
 
     def save(self, raw: str) -> int:
         begin = time.perf_counter()

@@ -1,10 +1,8 @@
 """
-Opens, advances and ends the one window that may be open, early if necessary.
+Opens, advances and ends the one window that may be open.
 
-torch's profiler belongs to a thread, so all of this happens in the thread that opened the window, at one of three
-points: the end of a step, the begin or end of a phase, or, in a step that does not end, between two bytecode
-instructions. The last is only possible in the main thread. A training loop in another thread is only cut at its phases
-and steps.
+torch's profiler belongs to a thread, so all of this happens in the thread that opened the window, where a step or a
+phase begins or ends. How much it records is decided before it opens, from what the warm-up recorded.
 """
 
 from __future__ import annotations
@@ -19,18 +17,39 @@ from ..config import TraceConfig
 from ..problems import ProblemLog, describe
 from .budget import WindowBudget
 from .delivery import Delivery
-from .main_thread import MainThreadCall
 from .profiler import boundary_is_safe, stop_recording_here
 from .profiler_use import PROFILER_USE
 from .schedule import WindowPlan
 from .teardown import TEARDOWN
-from .watchdog import Watchdog
 from .window import State, Window
 
 # How long another thread of the job has to wait if it wants the profiler.
 GIVE_WAY_S = 10.0
 # How long the end of the job waits for the window's thread to reach the end of a step or phase.
 CLOSE_S = 5.0
+
+
+class Boundaries:
+    """
+    Boundaries of phases in a step, and the longest time between them, by the clock of the training thread (see
+    `budget.py`). A watch for the recorder.
+    """
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+        self.longest_s = 0.0
+        self.phases = 0
+        self._began = self._last = time.thread_time()
+
+    def __call__(self) -> None:
+        now = time.thread_time()
+        self.phases += 1
+        self.longest_s = max(self.longest_s, now - self._last)
+        self._last = now
+
+    @property
+    def seconds(self) -> float:
+        return time.thread_time() - self._began
 
 
 class WindowDriver:
@@ -48,10 +67,10 @@ class WindowDriver:
         self.window: Window | None = None
         self._target = Path()
         self._budget: WindowBudget | None = None
-        self._watchdog: Watchdog | None = None
-        # The window's thread is inside one of these methods, so an interrupting call must do nothing.
+        # Of the step that the window's thread is in, while a window is open or about to open.
+        self._boundaries = Boundaries(-1)
+        # The window's thread is inside one of these methods: a signal handler of the job may call another.
         self._is_inside = False
-        self._main_thread_call: MainThreadCall | None = None
         # Another thread of the job took over the profiler, so we must not touch it any more.
         self.is_broken = False
         self._lost_in: int | None = None
@@ -63,6 +82,18 @@ class WindowDriver:
 
     # -- steps -------------------------------------------------------------------------------------------------------
 
+    def observe(self, step: int, *, is_last: bool) -> None:
+        """No window is open. `is_last`: one may open after this step, so its phases are timed."""
+        if is_last:
+            self._boundaries = Boundaries(step)
+            self._set_watch(self._boundaries)
+        elif self._boundaries.step >= 0:
+            self._forget_step()
+
+    def _forget_step(self) -> None:
+        self._boundaries = Boundaries(-1)
+        self._set_watch(None)
+
     def open(self, plan: WindowPlan, step: int) -> bool:
         """False: try again at the next step. True: the window is open, or was refused and reported."""
         if not boundary_is_safe():
@@ -73,7 +104,10 @@ class WindowDriver:
             return step >= plan.first
         self._is_inside = True
         try:
-            target = self._delivery.prepare(plan)
+            self._boundaries()
+            before = self._boundaries
+            self._forget_step()
+            target = self._delivery.prepare(plan, before.longest_s if before.step == step - 1 else 0.0)
             if target is not None:
                 self._start(plan, target, step)
         finally:
@@ -83,40 +117,59 @@ class WindowDriver:
     def proceed(self, step: int, another_follows: bool = False) -> None:
         """Step `step` of the window's target begins. `another_follows`: the next window opens now or soon."""
         window = self._own_window()
-        if window is None:
+        if window is None or self._is_inside:
             return
         window.another_follows = another_follows
         self._is_inside = True
         try:
-            if self.window is window:  # an interrupt has not ended it meanwhile
-                self._proceed(window, step)
+            self._proceed(window, step)
         except Exception as error:
             self._give_up(window, error)
         finally:
             self._is_inside = False
 
     def boundary(self) -> None:
-        """Ends a window that was cut, if that is safe here. May interrupt anything, including itself."""
+        """A phase begins or ends: the window may have to end here."""
         window = self._own_window()
-        if window is None or window.cut is None or self._is_inside:
+        if window is None or self._is_inside:
             return
         self._is_inside = True
         try:
-            if self.window is window and window.may_stop_here and boundary_is_safe():
+            self._boundaries()
+            self._look(window)
+            if window.is_over and boundary_is_safe():
                 self._finish(window)
+        except Exception as error:
+            self._give_up(window, error)
         finally:
             self._is_inside = False
 
+    def _look(self, window: Window) -> None:
+        """In the middle of a step."""
+        budget = self._budget
+        if budget is None or window.is_over or not boundary_is_safe():
+            return
+        if window.state is State.COUNTING and self._boundaries.seconds > budget.warm_up_s:
+            budget.learn(*window.count(), is_whole_step=False)
+        elif window.state is State.RECORDING:
+            self._end_if(window, budget.look())
+
     def _proceed(self, window: Window, step: int) -> None:
-        if step >= window.plan.end or window.cut is not None:
+        budget, last_s, phases = self._budget, self._boundaries.seconds, self._boundaries.phases
+        if budget is not None and window.state is State.RECORDING and step < window.end:
+            self._end_if(window, budget.look(last_s))
+        if step >= window.end or window.is_over:
             if boundary_is_safe():
                 self._finish(window)
         elif window.state is State.RECORDING:
             window.next_step(step)
-            if self._budget is not None:
-                self._budget.next_step()
-        elif step >= window.plan.first:
-            self._record(window, step)
+        elif budget is not None and boundary_is_safe():
+            if window.state is State.COUNTING:
+                budget.learn(*window.count(), is_whole_step=True)
+            if step >= window.plan.first:
+                self._record(window, budget, step, int(budget.limit_s // max(last_s, 1e-6)), has_phases=phases > 0)
+        # Now, so that our own work does not count.
+        self._boundaries = Boundaries(step)
 
     def _own_window(self) -> Window | None:
         window = self.window
@@ -130,19 +183,14 @@ class WindowDriver:
             self._delivery.refuse(plan, "trace_rival", "another profiler is running")
             return
         self.window, self._target = window, target
-        self._budget = self._new_budget(target.parent, plan)
-        self._watchdog = Watchdog(
-            self._budget,
-            self._problems,
-            on_verdict=lambda reason: self._cut_short(window, reason),
-            interrupt=lambda: self._interrupt(window),
-        )
+        budget = self._budget = self._new_budget(target.parent, plan)
+        self._set_watch(self.boundary)
         try:
-            window.warm_up()
+            window.warm_up(counts=step < plan.first)
             self._say_if_attached(window)
-            self._watchdog.start()
             if step >= plan.first:
-                self._record(window, step)
+                self._record(window, budget, step, plan.steps)
+            self._boundaries = Boundaries(step)
         except Exception as error:
             self._give_up(window, error)
 
@@ -154,23 +202,26 @@ class WindowDriver:
                 f"the GPU profiler stays attached after profiler windows and may slow later steps: {decision.why}",
             )
 
-    def _record(self, window: Window, step: int) -> None:
-        budget, watchdog = self._budget, self._watchdog
-        if budget is None or watchdog is None:
-            return
+    def _record(
+        self, window: Window, budget: WindowBudget, step: int, fitting: int, *, has_phases: bool = True
+    ) -> None:
+        """`fitting`: how many steps may be recorded. If not even one, the window ends at one of its phases."""
         refusal = budget.refuse()
+        if refusal is None and fitting == 0 and not has_phases:
+            refusal = f"one step is too much and has no phases at which it could end: {budget.describe()}"
         if refusal is not None:
             self._cut_short(window, refusal)
             self._finish(window)
             return
+        if fitting < window.plan.steps:
+            self._cut_short(window, budget.describe())
+            window.end = min(window.end, step + max(1, fitting))
         window.record(step, self._about(window.plan))
         budget.begin()
-        watchdog.judge()
-        self._set_watch(self.boundary)
 
     def _finish(self, window: Window) -> None:
         try:
-            self._unwatch()
+            self._set_watch(None)
             self._delivery.finish(window, self._target, self._budget)
         finally:
             # Whatever happened, even Ctrl-C: this window is over and must not be stopped again.
@@ -184,38 +235,29 @@ class WindowDriver:
         self._drop(window, describe(error))
 
     def _drop(self, window: Window, why: str) -> None:
-        self._unwatch()
+        self._set_watch(None)
         self.window = None
         PROFILER_USE.release()
         self._delivery.report_failure(window.plan, window.last_step, why)
 
-    def _unwatch(self) -> None:
-        self._set_watch(None)
-        watchdog, self._watchdog = self._watchdog, None
-        if watchdog is not None:
-            watchdog.stop()
-
     # -- early ends --------------------------------------------------------------------------------------------------
 
+    def _end_if(self, window: Window, reason: str | None) -> None:
+        if reason is not None:
+            self._cut_short(window, reason)
+            window.is_over = True
+
     def _cut_short(self, window: Window, reason: str) -> None:
-        """Also called by the watchdog thread."""
         if window.cut is None:
             window.cut = reason
             steps = f"steps {window.plan.first} to {window.plan.end - 1}"
             self._problems.warn("trace_cut", f"the profiler window for {steps} is cut short: {reason}")
 
-    def _interrupt(self, window: Window) -> None:
-        """Called by other threads if neither a step nor a phase has ended."""
-        if self.window is window and window.thread == threading.main_thread().ident:
-            if self._main_thread_call is None:
-                self._main_thread_call = MainThreadCall(self.boundary)
-            self._main_thread_call.request()
-
     def _give_way(self) -> None:
         """Ends our window, because the job starts its own profiler, in this thread or another."""
         window = self.window
         if window is not None:
-            window.cut = "the job started its own profiler"
+            window.cut, window.is_over = "the job started its own profiler", True
             window.another_follows = True
             self._problems.warn("trace_rival", "the job started its own profiler, so our window ends here")
             self._end_by(window, GIVE_WAY_S, "the job started its own profiler, and ours could not be stopped in time")
@@ -224,8 +266,9 @@ class WindowDriver:
         """Ends an open window: a profiler that still runs at exit crashes the process (torch 2.13, exit code 139)."""
         window = self.window
         if window is None:
+            self._forget_step()
             return
-        window.cut = window.cut or "the job ended"
+        window.cut, window.is_over = window.cut or "the job ended", True
         if window.thread not in {thread.ident for thread in threading.enumerate()}:
             self._finish(window)  # its thread has ended and the recording is lost, so it is safe to stop it here
         else:
@@ -243,7 +286,6 @@ class WindowDriver:
                 self.is_broken, self._lost_in = True, window.thread
                 self._drop(window, otherwise)
                 return
-            self._interrupt(window)
             time.sleep(0.01)
 
     def silence(self) -> bool:
@@ -258,5 +300,4 @@ class WindowDriver:
         window, self.window = self.window, None
         PROFILER_USE.release()
         if window is not None and window.is_open and window.thread == threading.get_ident():
-            window.forget_ranges()
             stop_recording_here()

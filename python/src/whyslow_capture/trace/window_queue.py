@@ -63,12 +63,18 @@ class WindowQueue:
         return list(requested)
 
     def next_event(self, step: int) -> int:
-        """The first step after `step` with something to do."""
-        begins = [plan.warm_from for plan in self._requested]
+        """The first step after `step` with something to do: the one before a window warms up."""
+        warm_up = self._next_warm_up(step)
+        return NEVER if warm_up == NEVER else max(step + 1, warm_up - 1)
+
+    def warms_up_within(self, step: int, steps: int) -> bool:
+        """Whether a window warms up at `step` or less than `steps` later."""
+        return self._next_warm_up(step - 1) - step < steps
+
+    def _next_warm_up(self, step: int) -> int:
         scheduled = self._scheduled(step + 1)
-        if scheduled is not None:
-            begins.append(scheduled.warm_from)
-        return max(step + 1, min(begins, default=NEVER))
+        plans = (*self._requested, *([] if scheduled is None else [scheduled]))
+        return min((plan.warm_from for plan in plans), default=NEVER)
 
     def free_from(self, wanted: WindowPlan, others: tuple[WindowPlan, ...] = ()) -> int:
         """The first step at which a window like `wanted` overlaps no other. Any thread may call it."""

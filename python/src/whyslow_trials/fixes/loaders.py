@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from whyslow_capture.cores import cores
+from whyslow_capture.loader_settings import batches_of, splits_by_worker
 
 from .base import Fix, change_arguments
 
@@ -33,13 +34,14 @@ class LoaderWorkers(_LoaderFix):
         from torch.utils.data import IterableDataset
 
         before = arguments["num_workers"]
-        wanted = int(self.settings.get("workers") or default_workers())
-        if isinstance(arguments["dataset"], IterableDataset):
+        wanted = int(self.settings.get("value") or default_workers())
+        dataset = arguments["dataset"]
+        if isinstance(dataset, IterableDataset) and not splits_by_worker(arguments["worker_init_fn"], dataset):
             if before:
                 return trial.refuse(self.name, "an IterableDataset may give every worker the same data")
             wanted = 1
         if wanted <= before:
-            return trial.refuse(self.name, f"{before} workers are as many as the cores allow")
+            return trial.refuse(self.name, f"there are {before} workers already")
         arguments["num_workers"], arguments["persistent_workers"] = wanted, True
         trial.apply(self.name, f"num_workers {before} → {wanted}, persistent_workers")
         return None
@@ -65,7 +67,7 @@ class LoaderPrefetch(_LoaderFix):
         if not arguments["num_workers"]:
             return trial.refuse(self.name, "the DataLoader has no workers")
         before = arguments["prefetch_factor"] or 2
-        wanted = int(self.settings.get("factor") or max(4 * before, 8))
+        wanted = int(self.settings.get("value") or max(4 * before, 8))
         if wanted <= before:
             return trial.refuse(self.name, f"prefetch_factor is {before} already")
         arguments["prefetch_factor"] = wanted
@@ -81,15 +83,22 @@ def default_workers() -> int:
 
 
 def watch_queues(trial: Trial) -> None:
-    """The warm-up must outlast the batches that workers hold ready."""
+    """The warm-up must outlast the batches that workers hold ready. At the start of an epoch they hold none."""
     from torch.utils.data import dataloader
 
-    owner: Any = dataloader._MultiProcessingDataLoaderIter
+    owner: Any = dataloader._BaseDataLoaderIter
     original = owner.__init__
 
     @functools.wraps(original)
     def __init__(self: Any, loader: Any, *args: Any, **options: Any) -> None:
-        trial.queue = max(trial.queue, loader.num_workers * (loader.prefetch_factor or 2))
         original(self, loader, *args, **options)
+        workers, factor = loader.num_workers, loader.prefetch_factor or 2
+        trial.have("loader-workers", workers)
+        batches = batches_of(self)
+        if batches:  # no epoch keeps more workers busy
+            trial.most["loader-workers"] = max(trial.most.get("loader-workers", 0), batches)
+        if workers:
+            trial.have("loader-prefetch", factor)
+            trial.queue = max(trial.queue, min(workers * factor, batches or workers * factor))
 
     owner.__init__ = __init__

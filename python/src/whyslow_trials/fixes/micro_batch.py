@@ -36,7 +36,7 @@ class LargerMicroBatch(Fix):
 
     def change(self, trial: Trial, arguments: Any) -> None:
         accumulated = int(arguments.gradient_accumulation_steps)
-        factor = int(self.settings.get("factor") or 2)
+        factor = int(self.settings.get("value") or 2)
         if accumulated % factor:
             trial.refused[self.name] = f"gradient_accumulation_steps={accumulated} is not a multiple of {factor}"
             return

@@ -25,7 +25,7 @@ class OmpThreads(Fix):
 
     def before_torch(self, trial: Trial) -> None:
         self._before = os.environ.get("OMP_NUM_THREADS")
-        self._wanted = int(self.settings.get("threads") or cores_per_rank())
+        self._wanted = int(self.settings.get("value") or cores_per_rank())
         for name in _VARIABLES:
             os.environ[name] = str(self._wanted)
 

@@ -11,11 +11,11 @@ import pytest
 from trace_support import make_tier, train
 
 from whyslow_capture.problems import ProblemLog
-from whyslow_capture.trace import afterwards
-from whyslow_capture.trace.afterwards import GROUPS, LOOK_EVERY, NEVER, PAUSE_S, WATCHED, Afterwards
+from whyslow_capture.trace import slowdown
 from whyslow_capture.trace.change import change
 from whyslow_capture.trace.report import WindowReport
 from whyslow_capture.trace.schedule import WindowPlan
+from whyslow_capture.trace.slowdown import GROUPS, LOOK_EVERY, NEVER, PAUSE_S, WATCHED, SlowdownCheck
 from whyslow_capture.trace.tier import TraceTier
 
 MINUTE_S = 64.0
@@ -40,8 +40,8 @@ class Job:
         self.now, self.step, self.problems = 0, 0, ProblemLog()
         self.chance = random.Random(seed)
         self.compressing_until = 0
-        monkeypatch.setattr(afterwards, "perf_counter_ns", lambda: self.now)
-        self.check = Afterwards(self.problems, lambda: self.step < self.compressing_until)
+        monkeypatch.setattr(slowdown, "perf_counter_ns", lambda: self.now)
+        self.check = SlowdownCheck(self.problems, lambda: self.step < self.compressing_until)
         self.calls = 0
         self.wanted = 0
         self.next_window = NEVER - 1
@@ -221,7 +221,7 @@ def test_a_failing_check_does_not_reach_the_job(tmp_path: Path, monkeypatch: pyt
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(afterwards, "change", fail)
+    monkeypatch.setattr(slowdown, "change", fail)
     problems = ProblemLog()
     tier = make_tier(tmp_path, problems, period=20, repeat=1)
     train(tier, range(100), steps_of(tier, 0.001))

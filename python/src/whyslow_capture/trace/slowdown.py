@@ -43,7 +43,7 @@ NEVER = 1 << 62
 Groups = list[list[float]]
 
 
-class Afterwards:
+class SlowdownCheck:
     """
     Call `begin_step` when a training step begins, at the latest at the step that `wanted_at` gave, and `step_begun`
     when our own work there is done. Only the training thread uses it.

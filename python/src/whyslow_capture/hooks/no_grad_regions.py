@@ -1,4 +1,4 @@
-"""Stretches in which the job calls its model without gradients: a rollout, or an evaluation without `model.eval()`."""
+"""No-grad regions: the job calls its model without gradients, in a rollout, or to evaluate it without `eval()`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from .phase_tracker import PhaseTracker
 
 
-class Stretches:
+class NoGradRegions:
     """
-    A stretch lasts from the first such call to the next call with gradients. If the loop repeats it, it is a phase of
-    its steps, which recorded steps have (`no_grad`). If it is rare, it is between steps, and the clock of the job
+    One lasts from the first such call to the next call with gradients. If the loop repeats it, it is a phase of its
+    steps, which recorded steps have (`no_grad`). If it is rare, it is between steps, and the clock of the job
     counts all of them (`inference`).
     """
 
@@ -32,7 +32,7 @@ class Stretches:
         if self.is_open or tracker.in_backward or self._clock.is_open(EVALUATION):
             return
         self.is_open = True
-        is_in_step = tracker.loop.stretch_begins()
+        is_in_step = tracker.loop.no_grad_begins()
         tracker.plain_optimizer = 0  # the end of this step matters again
         self._clock.inference_is_in_steps = tracker.loop.is_on
         if self._clock.is_in_phase:
@@ -49,7 +49,7 @@ class Stretches:
     def end(self, *, is_certain: bool = True) -> bool:
         """
         The model is called with gradients. `is_certain=False`: it must have been, but nobody saw when. Returns whether
-        a stretch was open.
+        one was open.
         """
         if not self.is_open:
             return False

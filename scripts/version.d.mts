@@ -1,0 +1,2 @@
+export function versionOf(): string;
+export function copiesOf(version: string): [path: string, is: string, should: string][];
