@@ -44,8 +44,19 @@ async function tryCase(layout: (typeof LAYOUTS)[number], fault: (typeof FAULTS)[
   const [ranks, culprit] = PLACES[layout];
   const folder = mkdtempSync(join(tmpdir(), 'hung-'));
   const marker = join(folder, 'at-fault');
-  const job = ['test/e2e/jobs/hung_job.py', layout, fault, `${culprit}`, marker];
-  const launch = ['torchrun', '--nnodes', '1', '--nproc-per-node', `${ranks}`, '--master-port', '29641'];
+  const job = [
+    ...(fault === 'die' ? ['python'] : []),
+    'test/e2e/jobs/hung_job.py',
+    layout,
+    fault,
+    `${culprit}`,
+    marker,
+  ];
+  // torchrun ends all ranks once one has died, and names it. Other launchers leave that to the job.
+  const launch =
+    fault === 'die'
+      ? ['bash', 'bench/lib/start-ranks.sh', `${ranks}`]
+      : ['torchrun', '--nnodes', '1', '--nproc-per-node', `${ranks}`, '--master-port', '29641'];
   const env = {
     ...process.env,
     PATH: [venv, process.env.PATH].join(delimiter),
@@ -129,19 +140,29 @@ function killGroup(pid: number): void {
   }
 }
 
+/** The ranks that an answer accuses. A rank that it only says to wait is none of them. */
+function accused(text: string): readonly number[] {
+  const found = text.matchAll(
+    /rank (\d+) (?:\(process \d+\) )?(?:is at|is in|in \w|is stopped|calls|ended|did not|has )/g,
+  );
+  return [...new Set([...found].map((m) => Number(m[1])))];
+}
+const isRight = (text: string, culprit: number) => `${accused(text)}` === `${culprit}`;
+
 const outcomes: Outcome[] = [];
 for (const layout of LAYOUTS)
   for (const fault of FAULTS) {
     if (only && !only.includes(`${layout}-${fault}`)) continue;
     const outcome = await tryCase(layout, fault);
     outcomes.push(outcome);
-    console.log(`${outcome.name} (rank ${outcome.culprit} of ${outcome.ranks})\n  triage: ${outcome.triage}`);
-    console.log(
-      `  run: ${outcome.run
-        .split('\n')
-        .filter((l) => /no step|rank|died|Died/.test(l))
-        .join('\n       ')}`,
-    );
+    const ofRun = outcome.run.split('\n').filter((l) => /no step has ended|whyslow: ranks? /.test(l));
+    console.log(`${outcome.name} (rank ${outcome.culprit} of ${outcome.ranks})`);
+    if (fault !== 'die')
+      console.log(`  triage ${isRight(outcome.triage, outcome.culprit)}: ${outcome.triage}`);
+    console.log(`  run ${isRight(ofRun.join(), outcome.culprit)}: ${ofRun.join(' ')}`);
   }
 mkdirSync('.bench', { recursive: true });
 writeFileSync('.bench/hung-jobs.json', JSON.stringify(outcomes, null, 1));
+const right = outcomes.filter((o) => isRight(o.run, o.culprit)).length;
+console.log(`run named the culprit and nobody else in ${right} of ${outcomes.length}`);
+process.exit(right >= 0.9 * outcomes.length ? 0 : 1);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Records the jobs of watched_job.py, one after the other, for `bench/watch-jobs.ts` to judge: OUT SECONDS NAME…
+# Records jobs of watched_job.py, one after the other, for `whyslow watch --once` to judge: watch-jobs.sh OUT SECONDS NAME…
 # LOCK='flock FILE' lets one at a time use the machine. A name with `restart` runs twice into the same folder, as a job that was started again does.
 out=$1 seconds=$2
 shift 2

@@ -1,7 +1,7 @@
 // `npm run soak [FACTOR] [PART…]`: all tests with their full number of cases (`npm test` runs fewer), the random tests with
 // FACTOR (20) other seeds, FACTOR times as many simulated runs, the fuzzer of traces, the fuzzer of whole runs (FACTOR × 50,000
-// cases, a process per core), the examples and the tutorial, real W&B, MLflow and TensorBoard, and what doubled inputs cost. Without
-// a PART it runs all of them. A failure prints its seed; to repeat it: WHYSLOW_SOAK=1 WHYSLOW_SEED=<seed> npx vitest run <file>.
+// cases, a process per core), the examples and the tutorial, real W&B, MLflow and TensorBoard, a notebook, and what doubled inputs cost.
+// Without a PART it runs all of them. A failure prints its seed; to repeat it: WHYSLOW_SOAK=1 WHYSLOW_SEED=<seed> npx vitest run <file>.
 import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -28,12 +28,22 @@ const PARTS = {
       WHYSLOW_FUZZ: `${factor * 5000}`,
     }),
   runs: () => fuzzRuns(factor * 50_000),
+  hangs: () => {
+    if (tryRun('node', ['--import', 'tsx', 'bench/hung-jobs.ts']) !== 0) failed.push('ranks that hang');
+  },
   examples: () => {
     for (const script of ['test/soak/examples.ts', 'test/soak/tutorial.ts'])
       if (tryRun('node', ['--import', 'tsx', script]) !== 0) failed.push(script);
   },
+  // Needs `prometheus` from Debian's packages.
+  prometheus: () => {
+    if (tryRun('node', ['--import', 'tsx', 'test/soak/prometheus.ts']) !== 0) failed.push('prometheus');
+  },
   loggers: () => {
     if (tryRun('node', ['test/soak/loggers/run.mjs']) !== 0) failed.push('verdicts in loggers');
+  },
+  notebook: () => {
+    if (tryRun('node', ['test/soak/notebook/run.mjs']) !== 0) failed.push('a notebook');
   },
   scaling: () => {
     if (tryRun('node', ['--import', 'tsx', 'test/soak/scaling.ts']) !== 0)

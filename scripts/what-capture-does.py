@@ -62,6 +62,7 @@ All files are in the folder that you choose (`out`). Nothing is sent anywhere, a
 | `run.json` | the command line, versions, settings, the mesh |
 | `traces/` | torch.profiler's trace of a window: operator and kernel names, with `record_shapes` also shapes, with `with_stack` your lines |
 | `stuck/` | once no step has ended for `stuck_after` (180 s): stacks of the Python threads, and the collectives that torch has recorded |
+| `memory/` | when the CUDA allocator runs out of memory: its blocks and the stack that asked; with `memory=True` also its last events with Python stacks, and a snapshot at the peak |
 | `control/` | requests for windows and the answers |
 
 It reads clocks and counters of its own process and of the machine in `/proc` and the control groups, the command line of the parent

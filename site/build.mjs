@@ -18,11 +18,13 @@ import { rulePages } from './rule-pages.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const docs = join(root, 'docs');
 
-/** Where a page is on the site, from its path in the repository: docs/usage.md → usage.html, python/README.md → python.html. */
+/** Where a page is on the site, from its path in the repository: docs/usage.md → usage.html, examples/README.md → examples.html. */
 function addressOf(path) {
   const inDocs = path.startsWith('docs/') ? path.slice('docs/'.length) : path;
   if (inDocs === 'README.md') return 'index.html';
   if (inDocs === 'rules/index.md') return 'rules/index.html';
+  // docs/python.md has the other address.
+  if (inDocs === 'python/README.md') return 'capture.html';
   return inDocs.replace(/\/README\.md$/, '.md').replace(/\.md$/, '.html');
 }
 

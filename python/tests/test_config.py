@@ -66,6 +66,7 @@ EVERYTHING = {
     "control": ("no", False),
     "stacks": ("no", False),
     "stuck_after": ("60", 60),
+    "memory": ("yes", True),
     "verdict": ("no", False),
     "log_to": ("wandb,mlflow", ("wandb", "mlflow")),
     "run": ("night", "night"),

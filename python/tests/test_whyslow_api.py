@@ -66,6 +66,8 @@ def test_options_reach_the_command_line(cli) -> None:
         whyslow.diagnose(["a", Path("b")], steps="3-6", ranks=[0, 2], run="x")
     with pytest.raises(whyslow.InputError, match="--ranks 5 "):
         whyslow.diagnose("a", ranks=5)
+    with pytest.raises(whyslow.InputError, match=r"--html \S+ --title mine$"):
+        whyslow.diagnose("a", with_page=True, title="mine")
     with pytest.raises(whyslow.InputError, match=r"--ranks 0,2-5 "):
         whyslow.diagnose("a", ranks="0,2-5")
     with pytest.raises(whyslow.InputError, match=r"^compare --before a --after b c --json$"):

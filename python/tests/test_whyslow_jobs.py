@@ -106,7 +106,7 @@ def functions():
 import whyslow.notebook
 shell = Shell()
 whyslow.load_ipython_extension(shell)
-whyslow.notebook.diagnose = lambda folder: sorted(p.name for p in Path(folder).iterdir())
+whyslow.notebook.diagnose = lambda folder, title: sorted(p.name for p in Path(folder).iterdir())
 train(2)
 before = functions(), threading.active_count()
 """

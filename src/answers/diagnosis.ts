@@ -11,7 +11,7 @@ import { decide } from './kit/decide.js';
 import { compileLogAnswer, compilingRemark } from './run/compile-log.js';
 import { hangAnswer, stuckAnswer } from './run/hang.js';
 import { jobPhaseAnswer, jobViewOf } from './run/job-phase.js';
-import { memoryAnswer } from './run/memory.js';
+import { memoryAnswer, outOfMemoryAnswer } from './run/memory.js';
 import { paceRemark } from './run/pace.js';
 import { programRemark, startUpRemark } from './run/recording.js';
 import { lateRanksRemark, oftenLastRemark, unrecordedRanksRemark } from './run/remarks.js';
@@ -22,6 +22,7 @@ import { threadsAnswer } from './run/threads.js';
 /** The first that answers decides: what was measured, then what was only seen. */
 const MAKERS: readonly Maker<Observed>[] = [
   stuckAnswer,
+  outOfMemoryAnswer,
   jobPhaseAnswer,
   threadsAnswer,
   stepsAnswer,

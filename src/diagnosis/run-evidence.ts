@@ -5,6 +5,7 @@ import type { MemoryFacts } from '../memory/memory-facts.js';
 import type { CompiledFunction, GraphBreak } from '../model/compile-log.js';
 import { type Compiling, compilingOf, type RankLog } from './compiling/compiling.js';
 import { type Hang, hangOf } from './hang/hang.js';
+import { type OftenLast, oftenLast } from './hang/often-last.js';
 import { type ProcessStacks, processStacks, type RankProfile } from './hang/process-stacks.js';
 import type { RankDump } from './hang/progress.js';
 import type { RankActivity } from './ranks/rank-activity.js';
@@ -22,10 +23,14 @@ export interface RunEvidence {
   readonly compiling: Compiling | null;
   /** Who waits for whom, from dumps of the flight recorder. Null: there are none, or nobody waits. */
   readonly hang: Hang | null;
+  /** Who is last in most collectives, from dumps with times. Null: there are none, or nobody stands out. */
+  readonly oftenLast: OftenLast | null;
   /** What holds the memory of each GPU, from memory snapshots. */
   readonly memory: readonly RankMemory[];
   /** What the main thread of each process does, from py-spy. */
   readonly stacks: readonly ProcessStacks[];
+  /** An allocation failed, and the job did not go on. */
+  readonly ranOut: boolean;
   /** `whyslow run` took dumps and stacks because no step ended any more. */
   readonly isStuck: boolean;
   /** What samples of /proc say, by rank. */
@@ -44,8 +49,10 @@ export const NO_EVIDENCE: RunEvidence = {
   graphBreaks: [],
   compiling: null,
   hang: null,
+  oftenLast: null,
   memory: [],
   stacks: [],
+  ranOut: false,
   isStuck: false,
   activity: new Map(),
 };
@@ -62,6 +69,7 @@ export function runEvidence(
   );
   const ranked = <T extends { readonly rank: number | null }>(all: readonly T[], rank: number | null): T[] =>
     all.map((one) => ({ ...one, rank: one.rank ?? rank }));
+  const dumps = rankDumps(beside);
   return {
     compiled: logs.flatMap(({ log, rank }) => ranked(log.functions, rank)),
     graphBreaks: logs.flatMap(({ log, rank }) => ranked(log.graphBreaks, rank)),
@@ -70,24 +78,30 @@ export function runEvidence(
         log.times ? [{ times: { ...log.times, rank }, started: startOf(beside, rank) }] : [],
       ),
     ),
-    hang: hangOf(rankDumps(beside)),
+    hang: hangOf(dumps),
+    oftenLast: oftenLast(dumps),
     memory: beside.flatMap(({ evidence, hints }) =>
       (evidence.memory ?? []).map((facts) => ({ rank: hints.rank, facts })),
     ),
     stacks: processStacks(rankProfiles(beside)),
+    ranOut: beside.some(({ path }) => OF_FAILED_JOB.test(path)),
     isStuck: beside.some(({ path }) => OF_STUCK_JOB.test(path)),
     activity,
   };
 }
 
 /** Capture removes these files if steps go on. */
+const OF_FAILED_JOB = /(?:^|[\\/])memory[\\/]oom_rank_\d+\.pickle$/;
 const OF_STUCK_JOB = /(?:^|[\\/])stuck[\\/](?:stacks|flight)_rank_\d+\.(?:txt|json)$/;
 
 /** When the process of the rank started, as capture recorded it. A log without a rank is of the only one. */
 function startOf(beside: RunInputs['beside'], rank: number | null): RankLog['started'] {
   const manifests = beside.map(manifestOf).filter((m) => m?.of === 'rank');
   const own = manifests.filter((m) => rank === null || m.rank === rank);
-  const wallNs = own.length === 1 ? own[0]!.anchors.find(({ at }) => at === 'start')?.wallNs : undefined;
+  if (own.length !== 1) return null;
+  const [{ processStartedNs, anchors }] = own as [(typeof own)[number]];
+  // Capture begins with the first optimizer, and a model may be compiled before that.
+  const wallNs = processStartedNs ?? anchors.find(({ at }) => at === 'start')?.wallNs;
   return wallNs === undefined ? null : ns(wallNs);
 }
 

@@ -20,10 +20,15 @@ export interface Captured {
 /** What a run has written. */
 export async function whatWasCaptured(out: string, run: string): Promise<Captured> {
   const ranks = (await readRanks(out)).filter((m) => isRunOf(m.run, run)).length;
-  const hasRecords = (await hasTraces(out)) || (await hasEvents(join(out, 'cuda_event_profiler')));
+  const hasRecords =
+    (await hasTraces(out)) || (await hasEvents(join(out, 'cuda_event_profiler'))) || (await ranOut(out));
   if (hasRecords) return { ranks, hasRecords, lostToFullDisk: null, torchIn: null };
   return { ranks, hasRecords, lostToFullDisk: await lostToFullDisk(out), torchIn: await torchIn(out) };
 }
+
+/** Out of memory in the first step: the snapshot is all there is. */
+const ranOut = async (out: string): Promise<boolean> =>
+  (await readdir(join(out, 'memory')).catch(() => [])).some((name) => /^oom_rank_\d+\.pickle$/.test(name));
 
 /** From the samples of /proc. */
 async function torchIn(out: string): Promise<string | null> {

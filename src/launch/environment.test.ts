@@ -58,6 +58,12 @@ describe('options as settings', () => {
     });
   });
 
+  it('record shapes with --shapes, and a window with them', () => {
+    const expected = { 'trace.enabled': '1', 'trace.record_shapes': '1' };
+    expect(settingsOf({ shapes: true })).toEqual(expected);
+    expect(settingsOf({ traceShapes: true })).toEqual(expected);
+  });
+
   it('turns traces on when any trace option is given', () => {
     expect(settingsOf({ tracePeriod: 100, traceRanks: 'all', traceFlops: true, traceBudgetMb: 512 })).toEqual(
       {

@@ -22,10 +22,14 @@ export interface CaptureOptions {
   readonly traceActive?: number;
   readonly traceRanks?: readonly number[] | 'all';
   readonly traceTarget?: string;
+  readonly shapes?: true;
+  /** What `shapes` was called first. */
   readonly traceShapes?: true;
   readonly traceMemory?: true;
   readonly traceFlops?: true;
   readonly traceBudgetMb?: number;
+  /** Snapshots of the CUDA allocator. */
+  readonly memory?: true;
 }
 
 const SETTING_OF: Readonly<Record<keyof CaptureOptions, string>> = {
@@ -40,10 +44,12 @@ const SETTING_OF: Readonly<Record<keyof CaptureOptions, string>> = {
   traceActive: 'trace.active',
   traceRanks: 'trace.ranks',
   traceTarget: 'trace.target',
+  shapes: 'trace.record_shapes',
   traceShapes: 'trace.record_shapes',
   traceMemory: 'trace.profile_memory',
   traceFlops: 'trace.with_flops',
   traceBudgetMb: 'trace.budget_mb',
+  memory: 'memory',
 };
 
 /** Options as settings. Options that were not given set nothing, so those of the environment stay. */
@@ -54,7 +60,7 @@ export function settingsOf(options: CaptureOptions): CaptureSettings {
     if (value === undefined) continue;
     settings[setting] = typeof value === 'boolean' ? String(Number(value)) : String(value);
     // Any option about traces turns them on, except for --no-trace.
-    if (option.startsWith('trace') && options.trace !== false) settings[SETTING_OF.trace] = '1';
+    if (setting.startsWith('trace.') && options.trace !== false) settings[SETTING_OF.trace] = '1';
   }
   return settings;
 }

@@ -19,6 +19,7 @@ export const SETTINGS: readonly string[] = [
   'control',
   'stacks',
   'stuck_after',
+  'memory',
   'verdict',
   'log_to',
   'run',

@@ -31,7 +31,7 @@ export function lineOf(ranks: readonly RankEnd[]): string | null {
   const gone = ranks.filter((r) => !r.hasEnded && !r.error);
   const after =
     lost.length > 0
-      ? `; ${namedRanks(lost.map((r) => r.rank))} then lost the connection to ${failed.length + gone.length > 1 ? 'them' : 'it'}`
+      ? `; ${namedRanks(lost.map((r) => r.rank))} then lost the connection to ${failed.length > 1 || (failed.length === 0 && gone.length > 1) ? 'them' : 'it'}`
       : '';
   const [first] = failed;
   // Launchers end the others with a signal, so a missing end says nothing next to an error.
@@ -41,6 +41,9 @@ export function lineOf(ranks: readonly RankEnd[]): string | null {
     return `${who} with ${first.error.type}${text ? `: ${text}` : ''}${after}`;
   }
   if (gone.length === 0 || lost.length === 0) return null;
+  // All but one of them, probably, by the launcher, once it saw the first.
+  if (gone.length > 1)
+    return `${namedRanks(lost.map((r) => r.rank))} lost the connection to another rank; ${namedRanks(gone.map((r) => r.rank))} were ended by signals, and the launcher names the first of them`;
   return `${namedRanks(gone.map((r) => r.rank))} ended without an error of Python, as if killed by a signal${after}`;
 }
 

@@ -37,6 +37,37 @@ export function kindOf(
   return isKept || next === Infinity ? 'activations' : 'temporaries';
 }
 
+/**
+ * Some optimizers make parameters anew instead of changing them: `p.data = p.data - update`. What the optimizer makes last before
+ * a parameter of the same size is freed takes its place, and is itself replaced in the next step.
+ */
+export function withReplaced(
+  all: readonly Allocation[],
+  kinds: readonly MemoryKind[],
+): readonly MemoryKind[] {
+  const changed = [...kinds];
+  const byStart = all.flatMap((_, i) => (kinds[i] === 'optimizer state' ? [i] : []));
+  const byEnd = all
+    .flatMap((a, i) => (/^(?:parameters|optimizer state)$/.test(kinds[i]!) && a.end < Infinity ? [i] : []))
+    .sort((a, b) => all[a]!.end - all[b]!.end);
+  const made = new Map<number, number[]>();
+  let next = 0;
+  for (const freed of byEnd) {
+    const { end, bytes } = all[freed]!;
+    for (; next < byStart.length && all[byStart[next]!]!.start < end; next++) {
+      const one = byStart[next]!;
+      const same = made.get(all[one]!.bytes) ?? [];
+      made.set(all[one]!.bytes, [...same.slice(1 - MOST_CANDIDATES), one]);
+    }
+    if (changed[freed] !== 'parameters') continue;
+    const heir = made.get(bytes)?.findLast((i) => changed[i] === 'optimizer state' && all[i]!.end > end);
+    if (heir !== undefined) changed[heir] = 'parameters';
+  }
+  return changed;
+}
+/** Of one size, so that a recording with a million allocations of one size is not searched again and again. */
+const MOST_CANDIDATES = 16;
+
 /** Of what was there from the start only some stacks are known. */
 function keptKind(stack: MemoryStack | undefined, phase: Phase | undefined): MemoryKind {
   if (!stack || (stack.frames.length === 0 && !stack.inBackward)) return 'from before the recording';

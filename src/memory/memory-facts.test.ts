@@ -105,6 +105,18 @@ describe('the kind of an allocation follows from where it was made and how long 
     });
   });
 
+  it('is that of a parameter if the optimizer makes parameters anew', () => {
+    const steps = [1, 2].map(
+      (n) =>
+        `+x${n} 40 forward; +p${n} 100 gradient; -x${n}; +s${n} 100 adam; +w${n} 100 adam; -w${n - 1}; -p${n}`,
+    );
+    expect(parts(`+w0 100 model; ${steps.join('; ')}; +x3 400 forward`)).toEqual({
+      parameters: 100,
+      'optimizer state': 200,
+      activations: 400,
+    });
+  });
+
   it('is kept when a step ends before the activation is freed', () => {
     const held = parts(`${step(1, '; +k 500 forward')}; ${step(2)}; -k`);
     expect(held['kept from earlier steps']).toBe(500);

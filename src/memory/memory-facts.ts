@@ -6,7 +6,7 @@ import {
   type MemoryStack,
 } from '../model/memory-snapshot.js';
 import { type Allocation, allocationsOf } from './allocations.js';
-import { kindOf, lastBefore, MEMORY_KINDS, type MemoryKind } from './kinds.js';
+import { kindOf, lastBefore, MEMORY_KINDS, type MemoryKind, withReplaced } from './kinds.js';
 import { optimizerFiles, type Phase, phaseOf, phaseRuns, stepStarts } from './phases.js';
 
 /** What the memory of one GPU holds. Bytes are what the job asked for, without rounding. */
@@ -93,7 +93,10 @@ function factsOf(
 ): Omit<MemoryFacts, 'expandableSegments'> {
   const runs = phaseRuns(device, phases);
   const starts = stepStarts(runs);
-  const kinds = all.map((a) => kindOf(a, stacks[a.stack], phases[a.stack], runs));
+  const kinds = withReplaced(
+    all,
+    all.map((a) => kindOf(a, stacks[a.stack], phases[a.stack], runs)),
+  );
   const keptFrom = all.map((a, i) => (kinds[i] === 'activations' ? endOfStep(a, starts) : Infinity));
   const sums = new Sums(device, all, kinds, keptFrom);
   const oomAt = device.action.lastIndexOf(MEMORY_ACTIONS.indexOf('oom'));

@@ -58,10 +58,10 @@ export function phaseRuns({ action, stack }: DeviceMemory, phases: readonly Phas
 /** Events at which a step begins: the first forward pass after a backward pass or the optimizer. */
 export function stepStarts(runs: readonly PhaseRun[]): readonly number[] {
   const starts: number[] = [];
+  const endsStep = runs.some((r) => r.phase === 'optimizer') ? 'optimizer' : 'backward';
   let isDone = false;
   for (const { phase, first } of runs) {
-    if (phase === 'optimizer' || (phase === 'backward' && !runs.some((r) => r.phase === 'optimizer')))
-      isDone = true;
+    if (phase === endsStep) isDone = true;
     if (phase === 'forward' && (isDone || starts.length === 0)) {
       starts.push(first);
       isDone = false;

@@ -32,6 +32,8 @@ export interface RankManifest {
   readonly localRank: number | null;
   readonly host: string | null;
   readonly pid: number | null;
+  /** When its process started, ns since 1970. Null: unknown. */
+  readonly processStartedNs: number | null;
   /** The words that start this training alone. Null: not known. */
   readonly launch: readonly string[] | null;
   /** Null for a process without a GPU. The index is the one that the process uses. */

@@ -8,6 +8,10 @@ import type { ReportHardware } from './report.js';
 const inTera = (perSecond: number) => perSecond / 1e12;
 const inGiga = (perSecond: number) => perSecond / 1e9;
 
+/** Enough to find it in the trace: names of templates run to thousands of letters. */
+const MOST_LETTERS = 300;
+const bounded = (name: string) => (name.length > MOST_LETTERS ? `${name.slice(0, MOST_LETTERS)}…` : name);
+
 /** How far the decisive rank is from its hardware. Null: no GPU work was recorded. */
 export function hardwareReport(view: RankView | null, findings: readonly Finding[]): ReportHardware | null {
   const found = view?.source === 'trace' ? hardwareOf(view) : null;
@@ -34,7 +38,7 @@ export function hardwareReport(view: RankView | null, findings: readonly Finding
     kernels: found.kernels.map((use) => ({
       text: kernelText(use),
       operator: use.operator,
-      kernel: use.kernel,
+      kernel: bounded(use.kernel),
       shapes: use.shapes,
       ms: toMs(use.time),
       calls: use.calls,

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { versionOf } from '../../scripts/version.mjs';
 import { quoted } from '../../src/base/printable.js';
 import { FACTS_FORMAT } from '../../src/readers/facts/format.js';
 import type { Report } from '../../src/report/report.js';
@@ -85,7 +86,7 @@ describe('facts', () => {
       const newer = await whyslow(['diagnose', file]);
       expect(newer.code).toBe(2);
       expect(newer.stderr).toContain(
-        `has format 77, written by whyslow 0.1.0; this version reads format ${FACTS_FORMAT}`,
+        `has format 77, written by whyslow ${versionOf()}; this version reads format ${FACTS_FORMAT}`,
       );
       // In a folder with other files too, it is not passed over in silence.
       writeRun(simulateRun(simulated(0)), out);

@@ -24,6 +24,7 @@ class Made:
     parts: dict[str, str]
     # None: not asked for yet.
     page: str | None
+    title: str | None
 
     @cached_property
     def data(self) -> dict[str, Any]:
@@ -47,7 +48,7 @@ class Answer:
     def _page(self) -> str:
         if self._made.page is not None:
             return self._made.page
-        page = make(self._made.arguments, with_page=True).page
+        page = make(self._made.arguments, with_page=True, title=self._made.title).page
         return page or ""
 
     def _folded_page(self) -> str:
@@ -63,7 +64,12 @@ class Answer:
 
 
 def make(
-    arguments: Sequence[str], *, parts: Sequence[str] = (), with_page: bool | None = None, timeout: float | None = None
+    arguments: Sequence[str],
+    *,
+    parts: Sequence[str] = (),
+    with_page: bool | None = None,
+    title: str | None = None,
+    timeout: float | None = None,
 ) -> Made:
     """
     Runs the command line once. `parts`: files that `--parts` writes. `with_page`: None for notebooks only, where the
@@ -73,13 +79,16 @@ def make(
         with_page = in_notebook()
     with TemporaryDirectory(prefix="whyslow-") as folder:
         page = Path(folder) / "page.html"
-        asked = [*arguments, *(["--parts", folder] if parts else []), *(["--html", str(page)] if with_page else [])]
+        asked = [*arguments, *(["--parts", folder] if parts else [])]
+        if with_page:
+            asked += ["--html", str(page), *([] if title is None else ["--title", title])]
         printed = ask(asked, timeout=timeout)
         return Made(
             arguments=tuple(arguments),
             printed=printed,
             parts={name: (Path(folder) / name).read_text("utf-8") for name in parts},
             page=page.read_text("utf-8") if with_page else None,
+            title=title,
         )
 
 

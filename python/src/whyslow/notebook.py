@@ -35,7 +35,8 @@ def measure_cell(ipython: Any, line: str, cell: str) -> Report | None:
         print("whyslow: this cell did not train: no step was seen")
         return None
     try:
-        return diagnose(out)
+        # Not the command line of the notebook's kernel.
+        return diagnose(out, title="a cell of a notebook")
     except WhyslowError as error:
         print(f"whyslow: {error}")
         return None

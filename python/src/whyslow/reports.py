@@ -36,13 +36,14 @@ def diagnose(
     steps: str | None = None,
     ranks: str | int | Iterable[int] | None = None,
     run: str | None = None,
+    title: str | None = None,
     timeout: float | None = None,
     with_page: bool | None = None,
 ) -> Report:
     """
     Why is this run slow? `path` is what `whyslow diagnose` takes: a folder, a file, a pattern or an address; a list for
     several. `steps="3-6"`, `ranks=[0, 2]` or `"0,2-5"`, and `run="id"` select a part of it. `timeout` is in seconds.
-    `with_page` makes the page in the same reading, for `report.html()`; by default only in notebooks.
+    `with_page` makes the page in the same reading, for `report.html()`, as in notebooks. `title` is the page's title.
 
     Raises InputError if there is nothing to read, with the sentence that the command line prints. If the evidence does
     not decide, `report.verdict.bottleneck` is "unknown", and `report.verdict.next` says what to record.
@@ -55,5 +56,5 @@ def diagnose(
         arguments += ["--ranks", ",".join(map(str, several))]
     if run is not None:
         arguments += ["--run", run]
-    made = make(arguments, parts=["report.json", "card.html"], with_page=with_page, timeout=timeout)
+    made = make(arguments, parts=["report.json", "card.html"], with_page=with_page, title=title, timeout=timeout)
     return Report(**values_of(ReportFields, made.data), _made=made)

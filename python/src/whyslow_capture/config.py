@@ -76,6 +76,8 @@ class CaptureConfig:
     stacks: bool = True
     # After so many seconds without the end of a step, write down once where the rank is. 0: never.
     stuck_after: int = 180
+    # Let the CUDA allocator record its events with stacks, and take a snapshot at the peak.
+    memory: bool = False
     # When a framework's callback closes the capture: print the verdict, and log it where the job logs.
     verdict: bool = True
     log_to: tuple[str, ...] = ("all",)
@@ -124,6 +126,7 @@ class Settings(TypedDict, total=False):
     control: bool
     stacks: bool
     stuck_after: int
+    memory: bool
     verdict: bool
     log_to: str | Iterable[str]
     run: str | None
@@ -163,6 +166,7 @@ PARSERS = {
     "control": boolean,
     "stacks": boolean,
     "stuck_after": whole(0),
+    "memory": boolean,
     "verdict": boolean,
     "log_to": some_of("all", "none", *LOGGERS),
     "run": optional_text,

@@ -136,6 +136,10 @@ class RunFiles:
     def _origin_ns(self) -> int:
         return int(str(self._anchors[0]["monotonic_ns"]))
 
+    def _wall_ns(self, monotonic_ns: int) -> int:
+        first = self._anchors[0]
+        return int(str(first["wall_ns"])) - (int(str(first["monotonic_ns"])) - monotonic_ns)
+
     def _header(self) -> dict[str, object]:
         capture = self._capture
         if capture is None:
@@ -186,6 +190,7 @@ class RunFiles:
         ):
             if known is not None:
                 extra[name] = known
+        extra["process_started_ns"] = self._wall_ns(capture.job_clock.started_at)
         error = _error()
         if error is not None:
             extra["error"] = error

@@ -57,6 +57,11 @@ def place_file(out: Path, job: str, launch: str, rank: int) -> Path:
     return out / ".whyslow" / "nodes" / sha256(job.encode()).hexdigest()[:16] / f"{launch}-{rank}.json"
 
 
+def memory_file(out: Path, kind: str, rank: int) -> Path:
+    """`kind`: "oom" or "snapshot"."""
+    return out / "memory" / f"{kind}_rank_{rank}.pickle"
+
+
 def stuck_files(out: Path, rank: int) -> tuple[Path, Path]:
     """The recorded collectives and the stacks of a rank whose steps no longer end."""
     folder = out / "stuck"

@@ -19,6 +19,7 @@ from .events.recorder import Recorder
 from .files import RunFiles
 from .job import JobTimers, timers_of_process
 from .loader_watch import LoaderWatch
+from .memory import MemoryWatch
 from .parameter_types import ParameterTypes
 from .phases import phase_and_lap
 from .problems import ProblemLog, describe
@@ -75,6 +76,7 @@ class Capture:
             self.problems,
             is_disturbed=lambda: self.trace is not None and self.trace.busy,
         )
+        self.memory = MemoryWatch(config.memory, self.problems)
         self.mesh: Mesh | None = None
         self._pid = os.getpid()
         self.files = RunFiles()
@@ -112,6 +114,8 @@ class Capture:
             self.recorder.buffer.outside = self.job_clock.totals
             atexit.register(self.close)
             self.recorder.enabled = self._records_here()
+            if self.recorder.enabled:
+                self.memory.start(self.out)
             self.recorder.start_step()
             # The end of the first step always needs attention: only then is the job's rank known.
             self.recorder.quiet_until = 0
@@ -140,6 +144,7 @@ class Capture:
             return
         self.stacks.stop()
         self.stuck.stop()
+        self.memory.stop()
         atexit.unregister(self.close)
         with self.problems.guard("close", "closing the capture"):
             if self.hooks is not None:
@@ -240,6 +245,7 @@ class Capture:
     def _step(self, number: int | None) -> None:
         recorder = self.recorder
         upcoming = recorder.finish_step(number)
+        self.memory.step()
         if not self.files.begun:
             self._settle()
         elif upcoming - self._flushed_at >= self.config.flush_every_n_steps:

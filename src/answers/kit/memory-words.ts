@@ -1,5 +1,5 @@
 import { bytes, formatBytes, formatWholePercent, share } from '../../base/units.js';
-import type { RankMemory } from '../../diagnosis/run-evidence.js';
+import type { MemoryKind, RankMemory } from '../../diagnosis/run-evidence.js';
 
 export const size = (n: number): string => formatBytes(bytes(Math.round(n)));
 
@@ -8,13 +8,14 @@ export function partsInWords({ facts: { at } }: RankMemory): string {
   const [first, ...others] = at.parts
     .filter((p) => p.bytes >= LEAST_SHARE * at.allocated)
     .slice(0, MOST_PARTS);
-  if (!first) return '';
+  if (!first || first.kind === UNKNOWN) return '';
   const part = (n: number) => formatWholePercent(share(n / at.allocated));
   return [`${first.kind} hold ${part(first.bytes)}`, ...others.map((p) => `${p.kind} ${part(p.bytes)}`)].join(
     ', ',
   );
 }
 
+const UNKNOWN: MemoryKind = 'from before the recording';
 const LEAST_SHARE = 0.05;
 const MOST_PARTS = 4;
 
@@ -29,7 +30,8 @@ export function memoryInWords(memory: RankMemory, all: readonly RankMemory[]): s
   const { at, oom, peak } = memory.facts;
   const who = gpuName(memory, all);
   const on = who && ` on ${who}`;
-  const parts = partsInWords(memory);
+  const known = partsInWords(memory);
+  const parts = known || 'nothing recorded what holds it';
   if (!oom) return `the peak${on} is ${size(peak)} (${size(at.reserved)} reserved): ${parts}`;
   const free = oom.deviceFree === null ? '' : `, ${size(oom.deviceFree)} free on the device`;
   const unused = at.reserved - at.allocated;

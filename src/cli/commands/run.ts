@@ -92,6 +92,7 @@ export function registerRun(program: Command, context: CommandContext): void {
     .option('--trace-flops', 'record FLOPs')
     .option('--trace-budget-mb <n>', 'host memory and disk per window (default: 2048)', wholeNumber(1))
     .option('--share', 'let your group read the measurements (default: only you; also WHYSLOW_SHARE=1)')
+    .option('--memory', 'record what holds GPU memory, with stacks')
     .option('--no-telemetry', 'do not record nvidia-smi and /proc')
     .option('--no-diagnose', 'only measure, print no diagnosis')
     .option('--stdout', 'print the diagnosis to standard output instead of standard error')

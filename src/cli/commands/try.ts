@@ -141,9 +141,12 @@ async function protect(command: readonly string[], options: TryFlags): Promise<P
   const found = await findProtection({ command, env: process.env, bases, network });
   if ('how' in found) return found;
   const wanted = network ? 'your files' : 'your files and the network';
+  const instead = network
+    ? 'with --unprotected if the job may write and delete for real'
+    : 'without --no-network, which needs a mount namespace';
   throw new InputError(
     `this machine lets whyslow protect ${wanted} neither with a mount namespace nor with Landlock (${found.join('; ')}). ` +
-      'Start whyslow try on another machine, or with --unprotected if the job may write and delete for real',
+      `Start whyslow try on another machine, or ${instead}`,
   );
 }
 

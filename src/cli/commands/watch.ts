@@ -9,7 +9,7 @@ import { renderJson } from '../../render/json.js';
 import { incidentLine } from '../../render/terminal/incidents.js';
 import { renderWatch } from '../../render/terminal/watch.js';
 import { RunWatcher } from '../../watch/run-watcher.js';
-import type { WatchedRun } from '../../watch/watched-run.js';
+import type { Incident, WatchedRun } from '../../watch/watched-run.js';
 import { percentage } from '../common/arguments.js';
 import { type CommandContext, say } from '../common/output.js';
 import { Screen } from '../common/screen.js';
@@ -110,10 +110,18 @@ async function follow(out: string, flags: Flags, context: CommandContext): Promi
         watcher.amend(id, evidence, traces),
       )
     : null;
+  const printed = new Map<string, string>();
+  /** Of a new version only what is new. */
+  const printIncident = (incident: Incident) => {
+    const line = incidentLine(incident);
+    const isKnown = printed.get(incident.id) === line;
+    printed.set(incident.id, line);
+    context.stdout.line(isKnown ? `about ${incident.id}: ${incident.evidence.at(-1) ?? ''}` : line);
+  };
   const watcher: RunWatcher = await RunWatcher.open(out, {
     price: flags.price,
     onIncident: (incident) => {
-      if (!screen) context.stdout.line(incidentLine(incident));
+      if (!screen) printIncident(incident);
       outlets.incident(incident);
       windows?.incident(
         incident,

@@ -130,11 +130,11 @@ async function traceBefore(out: string, rank: number, step: number): Promise<str
   return null;
 }
 
-/** Which parts of the step differ most between two windows. */
+/** Which parts of the step differ most between two windows. Empty: none, or a window that cannot be read. */
 async function compared(before: string, after: string, what: string): Promise<readonly string[]> {
   const { compare } = await import('../../library/compare.js');
-  const { time } = await compare([before], [after], { jobs: 1 });
-  const grown = time
+  const report = await compare([before], [after], { jobs: 1 }).catch(() => null);
+  const grown = (report?.time ?? [])
     .map((t) => ({ name: CLASS_NAMES[t.class], before: t.before_ms, after: t.after_ms }))
     .filter((t) => t.after > t.before)
     .sort((a, b) => b.after - b.before - (a.after - a.before))

@@ -48,6 +48,14 @@ describe('compareStepTimes', () => {
     expect(after.pausedMs).toBeCloseTo((9000 - 115) / 200, -1);
   });
 
+  it('keeps one long step among nine: with eight workers, every ninth step may wait', () => {
+    const waits = [2.8, 161, 2.6, 2.4, 2.7, 4.9, 3.1, 2.8, 3.8];
+    const { after, speedup } = compareStepTimes([noisy(29, 84, 10)], [waits]);
+    expect(after).toMatchObject({ pauses: 0, pausedMs: 0 });
+    expect(after.ms).toBeCloseTo(20.7, 1);
+    expect(speedup.likely).toBeCloseTo(84 / 20.7, 0);
+  });
+
   it('keeps long steps that come often', () => {
     const bursts = Array.from({ length: 160 }, (_, i) => (i % 8 === 0 ? 400 : 60 + (i % 3)));
     const { after, verdict } = compareStepTimes([noisy(160, 60, 9, 0.02)], [bursts]);

@@ -43,6 +43,7 @@ describe('the forms', () => {
       localRank: 3,
       host: 'node-1',
       pid: 4711,
+      processStartedNs: null,
       launch: ['python', 'train.py'],
       device: {
         index: 3,

@@ -87,6 +87,7 @@ function toRank(fields: Fields): RankManifest {
     localRank: fields.count('local_rank'),
     host: fields.text('host') || null,
     pid: fields.count('pid'),
+    processStartedNs: fields.number('process_started_ns'),
     launch: toLaunch(fields.list('launch')),
     device: toDevice(fields.inside('device')),
     coordinates: toCoordinates(fields.inside('coordinates')),

@@ -56,7 +56,7 @@ const processSampleOf = (raw: JsonObject): ProcessSample => ({
   readBytes: number(raw.read_bytes),
   majorFaults: number(raw.major_faults) ?? 0,
   swappedBytes: number(raw.swapped_bytes),
-  residentBytes: number(raw.resident_bytes),
+  ...(raw.resident_bytes === undefined ? {} : { residentBytes: number(raw.resident_bytes) }),
   voluntarySwitches: number(raw.voluntary_switches),
   involuntarySwitches: number(raw.involuntary_switches),
   waitsIn: textOrNull(raw.waits_in),

@@ -9,7 +9,7 @@ export interface Slow {
   readonly hasGpu: boolean;
   readonly now?: number;
   readonly cores?: number;
-  /** So many times the workers would feed the steps, if cores and memory allow it. */
+  /** So many times the workers may feed the steps, if cores and memory allow it. */
   readonly times?: number;
   /** The cores are shared out among ranks. */
   readonly forEachRank?: boolean;
@@ -44,7 +44,7 @@ function textOf({ limit, hasGpu, now, cores, times, forEachRank }: Slow): string
   if (limit === 'handover')
     return `The training thread spends the wait unpacking batches, and more workers do not change that. Hand over fewer and smaller tensors: one per field and batch.${hasGpu ? ' Convert to float on the GPU. pin_memory=True unpacks on a thread of its own.' : ''}`;
   if (limit === 'unknown')
-    return `${times ? `While steps wait, all workers are busy: ${times} times as many would feed the steps, if there are cores for them or they mostly wait. Try that first. ` : ''}Look at the workers while the job runs (whyslow triage). At 100% CPU: move decoding and augmentation to the GPU, or do them once beforehand. Sleeping in read(): stage the data on local NVMe, and pack small files into large shards.`;
+    return `${times ? `While steps wait, all workers are busy: more of them help, if there are cores for them or they mostly wait. Try ${times} times as many first (whyslow try --only loader-workers searches). ` : ''}Look at the workers while the job runs (whyslow triage). At 100% CPU: move decoding and augmentation to the GPU, or do them once beforehand. Sleeping in read(): stage the data on local NVMe, and pack small files into large shards.`;
   const instead = capitalized(fasterWorkersInShort({ limit, hasGpu }));
   const each = forEachRank ? ' for each rank' : '';
   return `${formatCount(cores ?? 1, 'core')}${each} and ${formatCount(now ?? 0, 'worker')}: more workers would not help. ${instead}.`;

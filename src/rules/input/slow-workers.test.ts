@@ -71,6 +71,13 @@ describe('workers that do not keep up', () => {
       expect(found.fix!.text).toMatch(/^3 cores and 2 workers: more workers would not help. Move decoding/);
     });
 
+    it('advises to try more workers first where nothing shows what they wait for', () => {
+      const found = fires(rule, starved, { ...EXPECTED, placed: true });
+      expect(found.price).toBeNull();
+      expect(found.fix!.code).toContain('num_workers=4 * num_workers');
+      expect(found.fix!.text).toMatch(/Try 4 times as many first/);
+    });
+
     it('advises more workers than cores if they sleep: 2 * 50 ms for 10 ms of computing', () => {
       const found = finding(2, { workersRan: 0.05 });
       expect(found).toMatchObject({ cost: 'knob', risk: 'memory' });

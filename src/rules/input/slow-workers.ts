@@ -147,8 +147,8 @@ const WORTH_WORKERS = 1.1;
 
 /** Batches differ: workers beyond what the mean rate needs. */
 const MORE_THAN_NEEDED = 1.25;
-/** Nobody has cores for more. */
-const MOST_TIMES = 16;
+/** What they wait for is not known: more is not worth a first try. */
+const MOST_TIMES = 4;
 
 function adviceFor(
   view: RankView,
@@ -163,8 +163,9 @@ function adviceFor(
   const whole = view.step.unprofiled;
   const exposed = view.time.idle_data;
   if (limit === 'unknown' || now === 0 || cores === null) {
-    const times = Math.ceil((MORE_THAN_NEEDED * whole) / Math.max(1, whole - exposed));
-    const feasible = times > 1 && times <= MOST_TIMES && exposed > WAITS * whole;
+    const needed = Math.ceil((MORE_THAN_NEEDED * whole) / Math.max(1, whole - exposed));
+    const times = Math.min(MOST_TIMES, needed);
+    const feasible = times > 1 && exposed > WAITS * whole;
     return {
       remedy: use('faster-workers', { limit: 'unknown', hasGpu, ...(feasible ? { times } : {}) }),
       price: null,

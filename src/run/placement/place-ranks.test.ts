@@ -32,6 +32,7 @@ const rank = (r: number, more: Partial<RankManifest> = {}, namedRank: number | n
     localRank: r,
     host: 'h',
     pid: 1,
+    processStartedNs: null,
     device: null,
     anchors: [],
     coordinates: { dp: r >> 1, tp: r % 2 },

@@ -42,7 +42,9 @@ export class IncidentsFile {
       const fresh = incidents.filter((i) => !this.has(i)).map((i) => JSON.stringify(i));
       if (fresh.length === 0) return;
       try {
-        await append(this.path, fresh.map((line) => `${line}\n`).join(''));
+        // What failed may have written half a line.
+        const begin = this.#problem === null ? '' : '\n';
+        await append(this.path, begin + fresh.map((line) => `${line}\n`).join(''));
         for (const line of fresh) this.#written.add(line);
         this.#problem = null;
       } catch (error) {

@@ -11,14 +11,16 @@ import type { Incident, IncidentKind } from '../../model/incident.js';
 import type { LevelChange } from '../detect/level-watch.js';
 import type { Growth } from '../machine/memory-growth.js';
 import type { Explanation } from './explain-change.js';
-import { fixOf, sentenceOf } from './incident-words.js';
+import {
+  type Grown,
+  isAnother,
+  isoOf,
+  type Moment,
+  newIncident,
+  type What,
+  withLevel,
+} from './incident-parts.js';
 import type { Paused } from './pause-watch.js';
-
-interface Moment {
-  readonly step: number;
-  /** ms since 1970; NaN: not known. */
-  readonly time: number;
-}
 
 interface Changed {
   readonly change: LevelChange;
@@ -45,20 +47,6 @@ const GROWING = 3;
 const BELOW = 'job below ';
 /** A level that is so close to that of before is back. */
 const CLOSE = 1.03;
-/** A rise by this part of what there was already may have a reason of its own. */
-const OWN_WEIGHT = 0.5;
-
-/** Whether a slow-down on top of another has another reason. */
-function isAnother(
-  { cause, before_ms, after_ms }: Incident,
-  before: number,
-  after: number,
-  why: Explanation,
-) {
-  const other = why.isMoreWork ? 'more-work' : why.cause;
-  return other !== cause && other !== 'unknown' && after - before >= OWN_WEIGHT * (after_ms - before_ms);
-}
-
 interface Open {
   incident: Incident;
   isPublished: boolean;
@@ -123,8 +111,13 @@ export class IncidentBook {
     });
   }
 
-  /** The pace is what it was before. */
-  returned(now: Moment): void {
+  /** The pace is what it was before, or closer to that than to the slow one. */
+  returned(now: Moment, after: number): void {
+    const below = [...this.#open].filter(([key]) => key.startsWith(BELOW)).map(([, open]) => open.incident);
+    if (below.length > 0 && after > CLOSE * below[0]!.before_ms) {
+      this.#endTop(now);
+      return;
+    }
     for (const key of [...this.#open.keys()])
       if (key === 'job' || key.startsWith(BELOW)) this.#end(key, 'ended', now);
   }
@@ -232,58 +225,13 @@ export class IncidentBook {
     return Math.max(LASTS.least, Math.min(LASTS.most, (now.time - this.#firstTime) * LASTS.share));
   }
 
-  #add(
-    key: string,
-    instead: Open | null,
-    of: {
-      readonly kind: IncidentKind;
-      readonly onset: Moment;
-      readonly detected: Moment;
-      readonly before: number;
-      readonly after: number;
-      readonly change: number;
-      readonly ranks: readonly number[];
-      readonly cause: Incident['cause'];
-      readonly evidence: readonly string[];
-      readonly world: number;
-    },
-  ): void {
-    const { kind, onset, detected, before, after, change, ranks, cause, evidence, world } = of;
-    const alarm = kind !== 'faster' && kind !== 'more-work';
-    const id =
-      instead?.incident.id ??
-      this.#newId(`${kind}-${onset.step}${ranks.length === 1 ? `-rank-${ranks[0]}` : ''}`);
-    const worded = {
-      kind,
-      step: onset.step,
-      time: isoOf(onset.time),
-      before_ms: rounded(before),
-      after_ms: rounded(after),
-      change: rounded(change),
-      ranks,
-      cause,
-      evidence,
-    };
-    const incident: Incident = {
-      schema: 'whyslow/incident/1',
-      id,
-      run: this.run,
-      state: 'open',
-      alarm,
-      detected_step: detected.step,
-      detected_time: isoOf(detected.time),
-      until_step: null,
-      until_time: null,
-      ...worded,
-      sentence: sentenceOf(worded),
-      fix: alarm ? fixOf(cause) : null,
-      rank_hours_per_hour: alarm && after > before ? rounded((world * (after - before)) / after) : null,
-      cost_per_day: null,
-      traces: [],
-    };
-    const priced = this.#priced(incident);
-    this.#open.set(key, { incident: priced, isPublished: instead?.isPublished ?? false, rises: 1 });
-    if (instead?.isPublished) this.#replace(priced);
+  #add(key: string, instead: Open | null, what: What): void {
+    const { kind, onset, ranks } = what;
+    const rank = ranks.length === 1 ? `-rank-${ranks[0]}` : '';
+    const id = instead?.incident.id ?? this.#newId(`${kind}-${onset.step}${rank}`);
+    const incident = newIncident(id, this.run, what, this.price);
+    this.#open.set(key, { incident, isPublished: instead?.isPublished ?? false, rises: 1 });
+    if (instead?.isPublished) this.#replace(incident);
   }
 
   /** A job that began again has the same steps once more. */
@@ -296,27 +244,10 @@ export class IncidentBook {
     return id;
   }
 
-  #update(key: string, fields: Partial<Pick<Incident, 'kind' | 'after_ms' | 'change'>>, world: number): void {
+  #update(key: string, grown: Grown, world: number): void {
     const open = this.#open.get(key)!;
-    const {
-      kind = open.incident.kind,
-      after_ms = open.incident.after_ms,
-      change = open.incident.change,
-    } = fields;
-    const { before_ms, alarm } = open.incident;
-    const changed = { ...open.incident, kind, after_ms: rounded(after_ms), change: rounded(change) };
-    open.incident = this.#priced({
-      ...changed,
-      sentence: sentenceOf(changed),
-      rank_hours_per_hour: alarm ? rounded((world * (after_ms - before_ms)) / after_ms) : null,
-    });
+    open.incident = withLevel(open.incident, grown, world, this.price);
     if (open.isPublished) this.#replace(open.incident);
-  }
-
-  #priced(incident: Incident): Incident {
-    const { rank_hours_per_hour: lost } = incident;
-    if (this.price === null || lost === null) return incident;
-    return { ...incident, cost_per_day: rounded(24 * lost * this.price) };
   }
 
   #end(key: string, state: 'ended' | 'restarted', now: Moment): void {
@@ -334,7 +265,3 @@ export class IncidentBook {
     this.#publish(incident);
   }
 }
-
-const isoOf = (time: number): string | null =>
-  Number.isFinite(time) && Math.abs(time) < 8e15 ? new Date(time).toISOString() : null;
-const rounded = (value: number): number => Number(value.toPrecision(4));

@@ -31,7 +31,7 @@ export function sentenceOf(incident: Worded): string {
     case 'pauses':
       return `${since} pauses take ${formatWholePercent(share(change / (1 + change)))} of the time${because(why, where)}.`;
     case 'behind':
-      return `${since} ${namedRanks(ranks)} ${ranks.length === 1 ? 'is' : 'are'} ${by} of a step later than before${because(why, '')}.`;
+      return `${since} ${namedRanks(ranks)} ${ranks.length === 1 ? 'falls' : 'fall'} behind the others by ${formatTime(ms(after_ms - before_ms))} per step (${by})${because(why, '')}.`;
     default:
       return `${since} a step takes ${longer} (${how})${because(why, where)}.`;
   }

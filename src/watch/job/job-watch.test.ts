@@ -73,6 +73,35 @@ describe('a job that changes', () => {
     expect(found[0]!.until_step).toBeLessThan(10_800);
   });
 
+  it('a second reason on top of a first: an incident of its own, with its own beginning', () => {
+    const found = watchSimulated({
+      steps: 24_000,
+      of: (step) => ({ data: step < 6000 ? 2 : 12, ...(step < 14_000 ? {} : { other: 40 }) }),
+    });
+    expect(found.map(({ kind, cause, state }) => ({ kind, cause, state }))).toEqual([
+      { kind: 'slower', cause: 'loader', state: 'open' },
+      { kind: 'slower', cause: 'host', state: 'open' },
+    ]);
+    expect(Math.abs(found[1]!.step - 14_000)).toBeLessThanOrEqual(50);
+    expect(found[1]!.before_ms).toBeCloseTo(110, -1);
+  });
+
+  it('both reasons end: both incidents do; only the second: the first goes on', () => {
+    const states = (over: (step: number) => object) =>
+      watchSimulated({
+        steps: 30_000,
+        of: (step) => ({ data: step < 6000 ? 2 : 12, other: step < 14_000 ? 2 : 40, ...over(step) }),
+      }).map((i) => [i.cause, i.state]);
+    expect(states((s) => (s < 22_000 ? {} : { data: 2, other: 2 }))).toEqual([
+      ['loader', 'ended'],
+      ['host', 'ended'],
+    ]);
+    expect(states((s) => (s < 22_000 ? {} : { other: 2 }))).toEqual([
+      ['loader', 'open'],
+      ['host', 'ended'],
+    ]);
+  });
+
   it('steps get longer and longer: one incident that grows', () => {
     const found = watchSimulated({
       steps: 30_000,

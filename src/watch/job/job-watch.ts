@@ -206,7 +206,7 @@ export class JobWatch implements StepSink {
     const onset = this.#values.ago(change.age);
     const [before, after] = [Math.exp(change.before), Math.exp(change.after)];
     if (change.isReturn) {
-      this.#book.returned(this.#latest);
+      this.#book.returned(this.#latest, after);
       return;
     }
     const why = withMachines(explainChange(this.ranks, onset.step, after - before), this.machines, {

@@ -5,7 +5,7 @@ import { machineOf, processOf, sampleOf } from '../../readers/proc-samples/recor
 import { MemoryGrowth } from './memory-growth.js';
 import { UsageHistory } from './usage-history.js';
 
-/** Threads with less of a core are not worth a line. */
+/** Threads that want less of a core are not worth a line. */
 const LEAST_THREAD = 0.1;
 /** Of a damaged file. */
 const MOST_PROCESSES = 4096;
@@ -84,8 +84,9 @@ export class JobUsage implements PieceSink {
       for (const [i, { id, name, cpu, delayed }] of threads.entries()) {
         ran += cpu / seconds;
         waited += delayed / seconds;
-        if (i > 0 && cpu / seconds >= LEAST_THREAD)
-          rates.set(threadKey(process.pid, id, name), cpu / seconds);
+        // On a busy machine, a thread gets less than it wants.
+        const wants = (cpu + delayed) / seconds;
+        if (i > 0 && wants >= LEAST_THREAD) rates.set(threadKey(process.pid, id, name), wants);
       }
     }
     const grown = (name: 'throttled' | 'swappedIn' | 'memoryPressure') =>

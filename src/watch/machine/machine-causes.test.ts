@@ -68,7 +68,7 @@ describe('what the machines of a job show about a change', () => {
     ]);
     const found = machines.explain([0], change);
     expect(found?.cause).toBe('threads');
-    expect(found?.evidence).toContain('thread 7 (python) of process 1 uses 9');
+    expect(found?.evidence).toContain('thread 7 (python) of process 1 runs, or wants to, 9');
   });
 
   it('a pool of threads that was busy all the time is no new thread', () => {
@@ -130,8 +130,11 @@ describe('memory that grows', () => {
     ['memory that grew once', (s: number) => (s < 60 ? 1e9 : 4e9)],
   ])('%s is no leak', (_, of) => expect(grown(of)).toBeNull());
 
-  it('is found in a run of any length, in the same memory', () => {
+  it('is found soon if it is fast, also after hours, and if it takes hours', () => {
     expect(grown((s) => 1e9 + 2e5 * s, 8e9, 20_000)).not.toBeNull();
+    expect(grown((s) => 1e9 + 60e6 * Math.max(0, s - 19_960), 8e9, 20_000)!.since).toBeGreaterThan(
+      START + 19_950e3,
+    );
   });
 });
 

@@ -95,7 +95,7 @@ function processCause(
   if (thread && cause !== 'network')
     return {
       cause: 'threads',
-      evidence: `${thread.name} uses ${formatWholePercent(share(thread.cores))} of a core since then${on}; before: ${formatWholePercent(share(thread.before))}`,
+      evidence: `${thread.name} runs, or wants to, ${formatWholePercent(share(Math.min(1, thread.cores)))} of the time since then${on}; before: ${formatWholePercent(share(thread.before))}`,
     };
   // A step that waits for a core for a share w of its time takes 1/(1 − w) times as long.
   const [old, now] = [before.mean(USAGE.waited), since.mean(USAGE.waited)];

@@ -87,15 +87,16 @@ if layout == "tensor":
 
 def tensor_step(step):
     tensor, data = tensors[rank // 2], datas[rank % 2]
-    odd = is_faulty(step)
     hidden = model(torch.randn(8, 32))
-    if odd:
-        hidden.square().mean().backward()
-        average_gradients(data, world // 2)
-    dist.all_reduce(hidden.detach(), group=tensor)
-    if not odd:
-        hidden.square().mean().backward()
-        average_gradients(data, world // 2)
+    parts = [torch.zeros(8, 32) for _ in range(2)]
+    if is_faulty(step):
+        dist.all_gather(parts, hidden.detach(), group=tensor)
+        dist.all_reduce(hidden.detach(), group=tensor)
+    else:
+        dist.all_reduce(hidden.detach(), group=tensor)
+        dist.all_gather(parts, hidden.detach(), group=tensor)
+    hidden.square().mean().backward()
+    average_gradients(data, world // 2)
 
 
 def pipeline_step(step):

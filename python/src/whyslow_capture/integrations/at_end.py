@@ -44,6 +44,8 @@ class AtEnd:
         with self._problems.guard("verdict", "the verdict"):
             wait_for_ranks(self._capture)
             report = self._diagnose()
+            if report is None:
+                return
             # At once, so that it stays together in the job's log.
             sys.stderr.write(f"\n{report}\n")
             sys.stderr.flush()
@@ -59,11 +61,15 @@ class AtEnd:
             with self._problems.guard("loggers", "looking for the job's loggers"):
                 self._found = loggers.find(names, opened, self._found)
 
-    def _diagnose(self) -> Report:
-        from whyslow import diagnose
+    def _diagnose(self) -> Report | None:
+        from whyslow import WhyslowError, diagnose
 
         needs_page = any(name in loggers.TAKES_PAGE for name in self._found)
-        return diagnose(self._capture.out, run=self._capture.run, with_page=needs_page, timeout=DIAGNOSE_S)
+        try:
+            return diagnose(self._capture.out, run=self._capture.run, with_page=needs_page, timeout=DIAGNOSE_S)
+        except WhyslowError as error:
+            self._problems.warn("verdict", f"no verdict: {error}")
+            return None
 
     def _log(self, report: Report, step: int) -> None:
         with TemporaryDirectory(prefix="whyslow-") as folder:
