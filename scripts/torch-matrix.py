@@ -24,11 +24,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 # The oldest supported, and one or two of each year.
 VERSIONS = ("2.3.1", "2.6.0", "2.11.0", "2.13.0", "2.15.0")
-# They test other libraries (dask, mypy, transformers, lightning), which these environments do not have.
+# They test other libraries (dask, mypy, transformers, lightning, wandb), which these environments do not have.
 OTHERS = (
     "tests/test_engines.py",
     "tests/test_typing.py",
     "tests/test_trials_frameworks.py",
+    "tests/test_integrations_verdict.py",
+    "tests/test_real_libraries.py",
 )
 
 

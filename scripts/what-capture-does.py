@@ -38,6 +38,23 @@ this table allows.
 """
 
 TAIL = """\
+## What a report loses with the public hooks only
+
+Five CPU jobs of this project, each measured by `whyslow run` with `WHYSLOW_HOOKS=all` and with `WHYSLOW_HOOKS=public` (2026-11-19, a
+busy machine with 2 cores; the comparison is of what is found, not of times).
+
+| job | with all hooks | with the public ones |
+| --- | --- | --- |
+| slow files, DataLoader without workers | data, `num_workers=0` is the fix | the same; no forward and backward time |
+| an average of the weights copied in each step | compute; `weights-copied` names the copies | compute; that finding is missing |
+| two ranks, one sleeps in each micro-batch | host: one rank sleeps, with the line | compute; all_reduce, checkpoint and evaluation are missing, and with them the sleep |
+| PPO: a rollout, then 8 optimizer steps | host: 40% of the job is the rollout; a step is a rollout with its updates | compute; a step is one optimizer step, and the rollout is not found |
+| an evaluation every 25 steps | host: 54% of the job after start-up is evaluation | host, "in Python, outside the model's phases"; the evaluation is not found |
+
+So the public hooks are enough to see that a job waits for input, and how long its steps take. For time outside steps, for what a
+step consists of, and for ranks that wait for each other, allow `model`, `evaluation`, `checkpoint`, `logging` and `collectives`, or
+name those parts yourself with `cap.phase()`.
+
 ## Threads
 
 All are daemons and end with the capture.

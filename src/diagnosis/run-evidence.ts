@@ -5,6 +5,7 @@ import type { MemoryFacts } from '../memory/memory-facts.js';
 import type { CompiledFunction, GraphBreak } from '../model/compile-log.js';
 import { type Compiling, compilingOf, type RankLog } from './compiling/compiling.js';
 import { type Hang, hangOf } from './hang/hang.js';
+import { type OftenLast, oftenLast } from './hang/often-last.js';
 import { type ProcessStacks, processStacks, type RankProfile } from './hang/process-stacks.js';
 import type { RankDump } from './hang/progress.js';
 import type { RankActivity } from './ranks/rank-activity.js';
@@ -22,6 +23,8 @@ export interface RunEvidence {
   readonly compiling: Compiling | null;
   /** Who waits for whom, from dumps of the flight recorder. Null: there are none, or nobody waits. */
   readonly hang: Hang | null;
+  /** Who is last in most collectives, from dumps with times. Null: there are none, or nobody stands out. */
+  readonly oftenLast: OftenLast | null;
   /** What holds the memory of each GPU, from memory snapshots. */
   readonly memory: readonly RankMemory[];
   /** What the main thread of each process does, from py-spy. */
@@ -46,6 +49,7 @@ export const NO_EVIDENCE: RunEvidence = {
   graphBreaks: [],
   compiling: null,
   hang: null,
+  oftenLast: null,
   memory: [],
   stacks: [],
   ranOut: false,
@@ -65,6 +69,7 @@ export function runEvidence(
   );
   const ranked = <T extends { readonly rank: number | null }>(all: readonly T[], rank: number | null): T[] =>
     all.map((one) => ({ ...one, rank: one.rank ?? rank }));
+  const dumps = rankDumps(beside);
   return {
     compiled: logs.flatMap(({ log, rank }) => ranked(log.functions, rank)),
     graphBreaks: logs.flatMap(({ log, rank }) => ranked(log.graphBreaks, rank)),
@@ -73,7 +78,8 @@ export function runEvidence(
         log.times ? [{ times: { ...log.times, rank }, started: startOf(beside, rank) }] : [],
       ),
     ),
-    hang: hangOf(rankDumps(beside)),
+    hang: hangOf(dumps),
+    oftenLast: oftenLast(dumps),
     memory: beside.flatMap(({ evidence, hints }) =>
       (evidence.memory ?? []).map((facts) => ({ rank: hints.rank, facts })),
     ),

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { drawTrace } from '../../test/helpers/draw-trace.js';
 import { analyzeTrace } from '../traces/analyze-trace.js';
 import { countedSteps } from './plan.js';
-import { baselineOf, costOfEvents, recordingOf } from './recording-cost.js';
+import { baselineOf, costOfEvents, costOnCpu, recordingOf } from './recording-cost.js';
 import { AS_RECORDED, replay } from './replay.js';
 
 const STEPS = 4;
@@ -120,6 +120,10 @@ describe('the estimate', () => {
     const { low, high } = recordingOf(null);
     expect(low.share).toBeCloseTo(1 - 0.52 * 1.2, 6);
     expect(high.share).toBeCloseTo(1 - 0.52 / 1.2, 6);
+  });
+
+  it('costs a job without a GPU a third of a microsecond per operator', () => {
+    expect(costOnCpu(1000, 100)).toBe(320_000 + 60_000);
   });
 
   it('without a replay, an event costs half of what it may take', () => {

@@ -22,7 +22,11 @@ export async function endProcesses(family: Family, polite = true): Promise<void>
     for (const end = Date.now() + GRACE_MS; Date.now() < end; await sleep(POLL_MS))
       if ((await membersOf(family)).length === 0 && !send(-family.leader, 0)) return;
   }
-  await signalAll(family, 'SIGKILL');
+  // One that is starting another may be ahead of the list.
+  for (const end = Date.now() + GRACE_MS; Date.now() < end; await sleep(POLL_MS)) {
+    await signalAll(family, 'SIGKILL');
+    if ((await membersOf(family)).length === 0) return;
+  }
 }
 
 async function signalAll(family: Family, signal: NodeJS.Signals): Promise<void> {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdir, open, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { notStarted } from '../launch/child.js';
@@ -97,13 +97,22 @@ export async function runTurn(settings: TurnSettings): Promise<TurnEnd> {
     const ranks = await readResults(results);
     const text = (await readTail(join(folder, 'log'))) ?? '';
     const wrote = await writtenTo(layers);
-    const judged = judge(ranks, { code, cut, failure, text, limit: settings.limit });
+    const isFull = await hasNoRoom(folder);
+    const judged = judge(ranks, { code, cut, failure: isFull ? FULL : failure, text, limit: settings.limit });
     if (judged.kind !== 'measured') await writeFile(settings.keepLog, text).catch(() => {});
     return { ...judged, ranks, seconds, wrote };
   } finally {
     await log.close();
     await removeTree(folder);
   }
+}
+
+const FULL = 'the job filled the disk of the scratch folder (--scratch chooses another)';
+const LEAST_BYTES = 64 * 1024;
+
+async function hasNoRoom(folder: string): Promise<boolean> {
+  const disk = await statfs(folder).catch(() => null);
+  return disk !== null && disk.bavail * disk.bsize < LEAST_BYTES;
 }
 
 function specOf(settings: TurnSettings, results: string, writable: readonly string[]) {

@@ -1,6 +1,7 @@
 import { namedRanks } from '../../base/rank-ranges.js';
-import { formatWholePercent } from '../../base/units.js';
+import { formatTime, formatWholePercent, ms } from '../../base/units.js';
 import type { Hang } from '../../diagnosis/hang/hang.js';
+import type { OftenLast } from '../../diagnosis/hang/often-last.js';
 import { isMostly, type ProcessStacks, splitRanks } from '../../diagnosis/hang/process-stacks.js';
 import type { Doing } from '../../diagnosis/hang/stack-state.js';
 import type { Observed } from '../../diagnosis/observe.js';
@@ -14,15 +15,30 @@ import { labelOf, unknown, words } from '../kit/words.js';
 type Processes = Observed['job']['processes'];
 
 interface Seen {
-  readonly evidence: Pick<Observed['evidence'], 'hang' | 'stacks' | 'isStuck'>;
+  readonly evidence: Pick<Observed['evidence'], 'hang' | 'oftenLast' | 'stacks' | 'isStuck'>;
   readonly job: Pick<Observed['job'], 'processes'>;
 }
 
 /** The answer from dumps and stacks alone. Null: there are none. */
-export function hangAnswer({ evidence: { hang, stacks, isStuck }, job: { processes } }: Seen): Claim | null {
+export function hangAnswer({ evidence, job: { processes } }: Seen): Claim | null {
+  const { hang, stacks, isStuck } = evidence;
   return (
     (hang && fromDumps(hang, stacks, processes)) ??
-    (stacks.length > 0 ? fromStacks(stacks, isStuck, processes) : null)
+    (stacks.length > 0 ? fromStacks(stacks, isStuck, processes) : fromTimes(evidence.oftenLast, processes))
+  );
+}
+
+/** Nobody waits forever, but the collectives were timed. */
+function fromTimes(last: OftenLast | null, processes: Processes): Claim | null {
+  if (!last) return null;
+  const { rank, times, of, waitMs } = last;
+  const headline = `rank ${rank} is the last to arrive in ${times} of ${of} collectives: the first waits ${formatTime(ms(waitMs))} for it in the median`;
+  return claim(
+    'comms',
+    'rank-elsewhere',
+    0.7,
+    words('Held up by one', headline),
+    `look at what it does: ${dumpOf(processes.get(rank))}`,
   );
 }
 

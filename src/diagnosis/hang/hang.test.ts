@@ -43,7 +43,10 @@ function rank(number: number, calls: readonly DumpedCall[], groups = GROUPS): Ra
 const culprits = (...dumps: RankDump[]) => hangOf(dumps)?.culprits.map((c) => [c.rank, c.reason]);
 const words = (...dumps: RankDump[]) => whoIsMissing(hangOf(dumps)!);
 const answer = (dumps: readonly RankDump[], stacks: readonly ProcessStacks[] = []): Claim | null =>
-  hangAnswer({ evidence: { hang: hangOf(dumps), stacks, isStuck: false }, job: { processes: new Map() } });
+  hangAnswer({
+    evidence: { hang: hangOf(dumps), stacks, oftenLast: null, isStuck: false },
+    job: { processes: new Map() },
+  });
 
 describe('the rank that holds up the others', () => {
   it('has not entered the collective in which they wait', () => {

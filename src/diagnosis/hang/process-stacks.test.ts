@@ -46,7 +46,7 @@ const samples = (...stacks: StackProfile['threads'][number]['stacks']): RankProf
 });
 function judge(...profiles: RankProfile[]) {
   const seen = {
-    evidence: { hang: null, isStuck: false, stacks: processStacks(profiles) },
+    evidence: { hang: null, oftenLast: null, isStuck: false, stacks: processStacks(profiles) },
     job: { processes: new Map() },
   };
   return hangAnswer(seen) && decide(seen, [hangAnswer]).verdict;

@@ -4,7 +4,7 @@ import type { CopyTime } from '../../facts/rank-facts.js';
 import { sumOfClasses, type TimeByClass, type TimeClass, totals } from '../../facts/time-class.js';
 import { addInputWaits } from '../../replay/edits.js';
 import { copyPlan, type Plan } from '../../replay/plan.js';
-import { type Baseline, baselineOf, costOfEvents } from '../../replay/recording-cost.js';
+import { type Baseline, baselineOf, costOfEvents, costOnCpu } from '../../replay/recording-cost.js';
 import { AS_RECORDED, replay } from '../../replay/replay.js';
 import { isFedByWorkers } from '../../traces/detail/loader-queue.js';
 import type { TraceFacts } from '../../traces/trace-facts.js';
@@ -79,9 +79,10 @@ export function estimatedStep(facts: TraceFacts, baseline: Baseline | null): num
   if (!facts.detail) return recorded;
   const { plan, events, frames, steps } = facts.detail;
   // Without a plan to replay, subtract the recording cost, but never more than the GPU was idle.
+  if (!facts.hasGpuWork) return Math.max(recorded * LEAST_LEFT, recorded - costOnCpu(events, frames) / steps);
   const perStep = costOfEvents(plan, events, frames) / steps;
   const idle = ['idle_host', 'idle_sync', 'idle_other'] as const;
-  const slack = facts.hasGpuWork ? idle.reduce((ns, c) => ns + facts.time[c], 0) : recorded;
+  const slack = idle.reduce((ns, c) => ns + facts.time[c], 0);
   return Math.max(recorded * LEAST_LEFT, recorded - Math.min(perStep, slack));
 }
 

@@ -1,3 +1,4 @@
+import { withoutSecrets } from '../../base/secrets.js';
 import type {
   MachineCounters,
   MachineFacts,
@@ -34,7 +35,7 @@ export const machineOf = (raw: JsonObject): MachineFacts => ({
 export const processOf = (raw: JsonObject): ProcessFacts => ({
   pid: number(raw.pid) ?? 0,
   parent: number(raw.parent) ?? 0,
-  command: text(raw.command),
+  command: withoutSecrets(text(raw.command)),
   torch: raw.torch === true,
   torchVersion: textOrNull(raw.torch_version),
   gpu: typeof raw.gpu === 'boolean' ? raw.gpu : null,
@@ -55,7 +56,7 @@ const processSampleOf = (raw: JsonObject): ProcessSample => ({
   readBytes: number(raw.read_bytes),
   majorFaults: number(raw.major_faults) ?? 0,
   swappedBytes: number(raw.swapped_bytes),
-  residentBytes: number(raw.resident_bytes),
+  ...(raw.resident_bytes === undefined ? {} : { residentBytes: number(raw.resident_bytes) }),
   voluntarySwitches: number(raw.voluntary_switches),
   involuntarySwitches: number(raw.involuntary_switches),
   waitsIn: textOrNull(raw.waits_in),

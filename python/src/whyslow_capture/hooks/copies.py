@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ..patching import Patches
+from ..patching import Patches, leave_out_caller
 from .dynamo import is_compiling, never_compiled, not_compiled
 
 if TYPE_CHECKING:
@@ -65,16 +65,18 @@ class CopyTimer:
             if is_compiling() or self._patches is None:
                 return original(tensor, *args, **options)
             begin = self._begins(tensor)
-            if type(tensor) is torch.Tensor:
-                result = original(tensor, *args, **options)
-            else:
-                # Subclasses may compare the called function with torch.Tensor's attributes, so restore the originals.
+            # Subclasses may compare the called function with torch.Tensor's attributes, so restore the originals.
+            is_plain = type(tensor) is torch.Tensor
+            if not is_plain:
                 self.disarm()
-                try:
-                    result = original(tensor, *args, **options)
-                finally:
-                    if not self._covered:
-                        self._put()
+            try:
+                result = original(tensor, *args, **options)
+            except BaseException as error:
+                leave_out_caller(error)
+                raise
+            finally:
+                if not is_plain and not self._covered:
+                    self._put()
             if begin >= 0:
                 self._ends(begin, tensor, result)
             return result

@@ -17,7 +17,7 @@ from ..hooks import optimizer as optimizer_hooks
 from ..hooks.dynamo import is_compiling, never_compiled, not_compiled
 from ..hooks.optimizer import OptimizerTarget, Recording
 from ..job import timers_of_process
-from ..patching import Patches, find
+from ..patching import Patches, find, leave_out_caller
 from ..problems import ProblemLog, describe
 from ..touched import BY_ID
 
@@ -63,12 +63,16 @@ class AutoStart:
         def make(original: Any) -> Any:
             @functools.wraps(original)
             def call(*args: Any, **options: Any) -> Any:
-                if self._waiting and not is_compiling() and not (only_main and not on_main_thread()):
-                    self.begin()
-                    if not self._waiting:
-                        # The attribute now holds the hook of the capture that has just begun.
-                        return getattr(*find(BY_ID[target]))(*args, **options)
-                return original(*args, **options)
+                try:
+                    if self._waiting and not is_compiling() and not (only_main and not on_main_thread()):
+                        self.begin()
+                        if not self._waiting:
+                            # The attribute now holds the hook of the capture that has just begun.
+                            return getattr(*find(BY_ID[target]))(*args, **options)
+                    return original(*args, **options)
+                except BaseException as error:
+                    leave_out_caller(error)
+                    raise
 
             return not_compiled(call)
 

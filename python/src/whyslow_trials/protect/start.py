@@ -84,7 +84,7 @@ def try_to_overwrite(how: str, folder: str, precious: str, network: bool) -> int
         raise OSError("a file could be overwritten")
     except Exception as error:
         with contextlib.suppress(OSError), open(os.path.join(report, "why"), "w") as file:
-            file.write(str(error))
+            file.write(error.strerror if isinstance(error, OSError) and error.strerror else str(error))
         return 2
 
 
@@ -100,17 +100,18 @@ def remove(folder: str) -> None:
 
 def find_way(bases: list[str], ways: list[str], network: bool) -> dict[str, object]:
     """The first way that works, and the folder for scratch files with which it does."""
-    reasons: list[str] = []
+    reasons: dict[str, None] = {}
     for how in ways:
         for base in bases:
             try:
                 why = probe(how, base, network)
             except OSError as error:
-                why = str(error)
+                why = error.strerror
             if why is None:
-                return {"how": how, "base": base, "reasons": reasons}
-            reasons.append(f"{how} ({base}): {why}")
-    return {"how": None, "base": None, "reasons": reasons}
+                return {"how": how, "base": base, "reasons": list(reasons)}
+            # Mostly the same for every folder.
+            reasons.setdefault(f"{how}: {why}", None)
+    return {"how": None, "base": None, "reasons": list(reasons)}
 
 
 def start(how: str, settings: Settings, command: list[str]) -> None:

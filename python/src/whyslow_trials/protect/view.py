@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import platform
 import shutil
@@ -36,6 +37,7 @@ class View:
         self.overlays: list[tuple[str, str]] = []
         """Directories, and where what the job writes there is."""
         self.read_only: list[str] = []
+        self.numbers = itertools.count()
         for folder in (self.root, self.memory):
             os.makedirs(folder)
             mount("none", folder, "tmpfs", 0, "mode=755")
@@ -60,17 +62,33 @@ class View:
         if path in LEFT_AS_THEY_ARE or kind in KERNELS_OWN:
             self.make(path)
             bind(path, self.root + path)
-        elif kind != "autofs" and not self.has_mounts(path):
-            self.make(path)
-            self.overlay(path)
+        elif kind == "autofs" or (self.is_own_user and self.has_mounts(path)):
+            self.make_anew(path)
         else:
             self.make(path)
-            for inside in self.inside(path):
-                try:
-                    found = os.lstat(inside)
-                except OSError:
-                    continue  # the job cannot look at it either
-                self.add_entry(inside, found)
+            try:
+                self.overlay(path)
+            except OSError:
+                return self.make_anew(path)
+            self.add_entries(self.nearest_mounts(path))
+        return None
+
+    def make_anew(self, path: str) -> None:
+        """The kernel makes no overlay of a directory with mount points in it for ordinary users."""
+        self.make(path)
+        self.add_entries(self.inside(path))
+
+    def add_entries(self, paths: list[str]) -> None:
+        for path in paths:
+            try:
+                found = os.lstat(path)
+            except OSError:
+                continue  # the job cannot look at it either
+            self.add_entry(path, found)
+
+    def nearest_mounts(self, path: str) -> list[str]:
+        below = [other for other in self.mounts if other != path and is_below(other, (path,))]
+        return sorted(a for a in below if not any(b != a and is_below(a, (b,)) for b in below))
 
     def inside(self, path: str) -> list[str]:
         """Of a directory that may not be listed, what leads to a mount point or to the working folder."""
@@ -81,6 +99,8 @@ class View:
         return sorted({below + name.split("/")[0] for name in known})
 
     def make(self, path: str) -> None:
+        if os.path.isdir(self.root + path) and path != "/":
+            return
         mode = stat.S_IMODE(os.stat(path).st_mode)
         if path != "/":
             os.mkdir(self.root + path)
@@ -88,21 +108,35 @@ class View:
         os.chmod(self.root + path, mode | stat.S_IRWXU)
 
     def add_entry(self, path: str, found: os.stat_result) -> None:
-        """Of a directory that has mount points in it: the kernel makes no overlay of it for ordinary users."""
+        """Next to a mount point, or one itself."""
         if stat.S_ISLNK(found.st_mode):
             os.symlink(os.readlink(path), self.root + path)
         elif stat.S_ISDIR(found.st_mode):
             self.add(path)
-        elif stat.S_ISREG(found.st_mode) and found.st_size <= COPIED_BYTES and os.access(path, os.R_OK):
-            shutil.copy2(path, self.root + path)
+        elif not stat.S_ISREG(found.st_mode):
+            self.bind_file(path, path)
+        elif found.st_size <= COPIED_BYTES and os.access(path, os.R_OK):
+            self.copy_file(path)
         else:
-            os.close(os.open(self.root + path, os.O_CREAT | os.O_WRONLY, 0o600))
-            bind(path, self.root + path, writable=not stat.S_ISREG(found.st_mode))
-            if os.access(path, os.W_OK) and stat.S_ISREG(found.st_mode):
+            self.bind_file(path, path, writable=False)
+            if os.access(path, os.W_OK):
                 self.read_only.append(path)
 
+    def copy_file(self, path: str) -> None:
+        """Next to a mount point, the copy can be deleted and renamed. A mount point is in an overlay already."""
+        is_mount = os.path.lexists(self.root + path)
+        copy = os.path.join(self.memory, str(next(self.numbers))) if is_mount else self.root + path
+        shutil.copy2(path, copy)
+        if is_mount:
+            bind(copy, self.root + path)
+
+    def bind_file(self, source: str, path: str, writable: bool = True) -> None:
+        if not os.path.lexists(self.root + path):
+            os.close(os.open(self.root + path, os.O_CREAT | os.O_WRONLY, 0o600))
+        bind(source, self.root + path, writable)
+
     def overlay(self, path: str, layer: str | None = None) -> None:
-        place = layer or os.path.join(self.layers, str(len(self.overlays)))
+        place = layer or os.path.join(self.layers, str(next(self.numbers)))
         upper, work = os.path.join(place, "upper"), os.path.join(place, "work")
         for folder in (place, upper, work):
             os.mkdir(folder)
@@ -119,6 +153,8 @@ class View:
                 mount_options(between, lowerdir=[path, os.path.join(self.memory, "empty")])
                 self.mount_overlay(between, upper, work, self.root + path)
         except OSError:
+            if self.has_mounts(path):
+                raise
             # Some network file systems cannot be below an overlay.
             bind(path, self.root + path, writable=False)
             self.read_only.append(path)
