@@ -38,14 +38,16 @@ export function kindOf(
 }
 
 /**
- * Some optimizers make parameters anew instead of changing them: `p.data = p.data - update`. What the optimizer makes last before
- * a parameter of the same size is freed takes its place, and is itself replaced in the next step.
+ * Some optimizers make parameters anew instead of changing them: `p.data = p.data - update`. What the optimizer makes last in
+ * the step before a parameter of the same size is freed takes its place, and is itself replaced in the next step.
  */
 export function withReplaced(
   all: readonly Allocation[],
   kinds: readonly MemoryKind[],
+  steps: readonly number[],
 ): readonly MemoryKind[] {
   const changed = [...kinds];
+  const stepAt = (event: number) => lastBefore(steps, event, (s) => s);
   const byStart = all.flatMap((_, i) => (kinds[i] === 'optimizer state' ? [i] : []));
   const byEnd = all
     .flatMap((a, i) => (/^(?:parameters|optimizer state)$/.test(kinds[i]!) && a.end < Infinity ? [i] : []))
@@ -60,7 +62,12 @@ export function withReplaced(
       made.set(all[one]!.bytes, [...same.slice(1 - MOST_CANDIDATES), one]);
     }
     if (changed[freed] !== 'parameters') continue;
-    const heir = made.get(bytes)?.findLast((i) => changed[i] === 'optimizer state' && all[i]!.end > end);
+    const step = stepAt(end);
+    const heir = made
+      .get(bytes)
+      ?.findLast(
+        (i) => changed[i] === 'optimizer state' && all[i]!.end > end && stepAt(all[i]!.start) === step,
+      );
     if (heir !== undefined) changed[heir] = 'parameters';
   }
   return changed;

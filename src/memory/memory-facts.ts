@@ -96,6 +96,7 @@ function factsOf(
   const kinds = withReplaced(
     all,
     all.map((a) => kindOf(a, stacks[a.stack], phases[a.stack], runs)),
+    starts,
   );
   const keptFrom = all.map((a, i) => (kinds[i] === 'activations' ? endOfStep(a, starts) : Infinity));
   const sums = new Sums(device, all, kinds, keptFrom);

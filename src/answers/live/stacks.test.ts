@@ -69,6 +69,20 @@ describe('stacks of several ranks', () => {
     });
   });
 
+  it('do not name the partner of that rank, which waits for it in another line', () => {
+    const [other, partner] = [
+      ALL_REDUCE.replace('all_reduce', 'all_gather'),
+      ALL_REDUCE.replace(':26', ':20'),
+    ];
+    const many = [0, 1, 2, 3, 4].map(rank);
+    const samples = many.flatMap((p, r) =>
+      dumps(p.pid!, six(r === 0 ? other : r === 1 ? partner : ALL_REDUCE)),
+    );
+    const { sentence } = judge({ processes: many }, samples).verdict;
+    expect(sentence).toMatch(/rank 0 \(process 100\) in all_gather/);
+    expect(sentence).not.toContain('rank 1');
+  });
+
   it('say that all wait in collectives, and in which, if none stands out', () => {
     const other = ALL_REDUCE.replace('all_reduce', 'barrier');
     const samples = [0, 1, 2, 3].flatMap((r) => dumps(100 + 100 * r, six(r < 2 ? other : ALL_REDUCE)));

@@ -60,7 +60,10 @@ export function judgeOtherCall({ stacks }: SeenStacks): LiveClaim | null {
   const [[most, usual], ...others] = calls as [[string, ProcessStacks[]], ...[string, ProcessStacks[]][]];
   if (others.length === 0 || usual.length < MOST_RANKS * stacks.length || stacks.length < LEAST_RANKS)
     return null;
-  const odd = others.flatMap(([call, own]) => own.map((s) => ({ call, own: s })));
+  const apart = others.flatMap(([call, own]) => own.map((s) => ({ call, own: s })));
+  // In the same collective at another line a rank may only wait for the one that is in another collective.
+  const inOther = apart.filter(({ own }) => own.collective !== usual[0]!.collective);
+  const odd = inOther.length > 0 ? inOther : apart;
   const named = odd.slice(0, MAX_NAMED).map(({ call, own }) => `${own.name} in ${call}`);
   return {
     bottleneck: 'comms',
