@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -279,3 +280,19 @@ def test_a_config_object_round_trips():
     config = load({"out": "x", "ranks": "1-2", "trace": True, "max_overhead": "2%"})
     assert load({"config": config}) == config
     assert load({"config": config, "out": "y"}).out == "y"
+
+
+@pytest.mark.parametrize("name", ["pipe", "zero", "large", "deep"])
+def test_a_config_file_that_is_no_small_file_is_reported_and_not_read(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    file = tmp_path / name
+    if name == "pipe":
+        os.mkfifo(file)
+    elif name == "zero":
+        file.symlink_to("/dev/zero")
+    else:
+        file.write_text(" " * (2 << 20) if name == "large" else "[" * 100_000)
+    assert load({}, {"WHYSLOW_CONFIG": str(file), "WHYSLOW_START_STEP": "3"}).start_step == 3
+    printed = capsys.readouterr().err
+    assert printed.count("\n") == 1 and "cannot be read as JSON" in printed

@@ -31,15 +31,19 @@ export class ShapeError extends Error {
 export const MAX_TEXT = 1 << 14;
 const MAX_LIST = 1 << 20;
 
-const NOT_FINITE = new Map([Number.NaN, Infinity, -Infinity].map((n) => [String(n), n]));
+/** Nothing is counted or timed beyond this: 30 years in ns. */
+const MOST = 1e18;
 
-/** Any number. JSON has no NaN and no Infinity: they are written as text. */
-export function number<T extends number = number>(): Shape<T> {
-  return (value) => {
-    const read = typeof value === 'string' ? NOT_FINITE.get(value) : value;
-    return typeof read === 'number' ? (read as T) : wrong('a number');
-  };
+/** A finite number. A file that says otherwise was not written by a measurement. */
+export function number<T extends number = number>(least = -MOST): Shape<T> {
+  return (value) =>
+    typeof value === 'number' && value >= least && value <= MOST
+      ? (value as T)
+      : wrong(least === 0 ? 'a number that is not negative' : 'a number');
 }
+
+/** A duration, a count, a number of bytes. */
+export const amount = <T extends number = number>(): Shape<T> => number<T>(0);
 
 export function whole(minimum = 0, maximum = Number.MAX_SAFE_INTEGER): Shape<number> {
   return (value) => {
@@ -109,12 +113,21 @@ export function object<T>(shapes: ShapesOf<T>): Shape<T> {
   };
 }
 
-/** A column of this type, written as its number. */
+/** A column of this type with finite numbers, written as its number. `holes`: NaN stands for what is not known. */
 export const column =
-  <T extends NumericArray>(type: new (length: number) => T): Shape<T> =>
+  <T extends NumericArray>(
+    type: new (length: number) => T,
+    { least = -MOST, holes = false } = {},
+  ): Shape<T> =>
   (value, columns) => {
     const read = columns.column(whole()(value, columns));
-    return read instanceof type ? read : wrong(type.name);
+    if (!(read instanceof type)) return wrong(type.name);
+    for (let i = 0; i < read.length; i++) {
+      const n = read[i]!;
+      if (!(n >= least && n <= MOST) && !(holes && Number.isNaN(n)))
+        return wrong('numbers of a possible size');
+    }
+    return read;
   };
 
 /** What fields of a value say about each other. */

@@ -112,6 +112,9 @@ function filesMade(out: string): number {
   }
 }
 
+/** A line break in a name would end the comment, and what follows it would run. */
+const inComment = (text: string) => text.replaceAll(/[\r\n]+/g, ' ');
+
 /** Outside of an allocation: a script for sbatch that makes the facts, and what to do when it is done. */
 export function sbatchScript(job: EngineJob, tasks: number): string {
   const { out, options } = job;
@@ -121,7 +124,7 @@ export function sbatchScript(job: EngineJob, tasks: number): string {
 #SBATCH --cpus-per-task=2
 #SBATCH --mem-per-cpu=2G
 # Submit it:       sbatch SCRIPT
-# When it is done: ${quotedCommand([...program(), 'diagnose', out, ...options])}
+# When it is done: ${inComment(quotedCommand([...program(), 'diagnose', out, ...options]))}
 exec ${factsCommand(job, `$SLURM_ARRAY_TASK_ID/${tasks}`)}
 `;
 }

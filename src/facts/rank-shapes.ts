@@ -1,4 +1,5 @@
 import {
+  amount,
   bigint,
   checked,
   column,
@@ -25,10 +26,11 @@ import { TIME_CLASSES, type TimeByClass } from './time-class.js';
 /** The shapes of what comparing ranks needs, for facts that were written to a file. */
 
 const f64 = column(Float64Array);
+const amounts = column(Float64Array, { least: 0 });
 const u8 = column(Uint8Array);
 
 export const timeShape = object<TimeByClass>(
-  Object.fromEntries(TIME_CLASSES.map((c) => [c, number()])) as {
+  Object.fromEntries(TIME_CLASSES.map((c) => [c, amount()])) as {
     [K in keyof TimeByClass]: Shape<TimeByClass[K]>;
   },
 );
@@ -41,8 +43,8 @@ export const stepsShape: Shape<StepFacts> = checked(
     first: number(),
     last: number(),
     irregular: flag,
-    recorded: number(),
-    periods: list(number()),
+    recorded: amount(),
+    periods: list(amount()),
     indices: list(number()),
   }),
   (s) => sameLength(s.count, s.periods, s.indices),
@@ -52,7 +54,7 @@ const groupShape = object<CollectiveGroup>({
   key: text,
   name: text,
   description: text,
-  size: nullable(number()),
+  size: nullable(amount()),
   ranks: nullable(list(whole())),
   named: flag,
 });
@@ -65,15 +67,15 @@ export const collectivesShape: Shape<RankCollectives> = checked(
     length: whole(),
     group: column(Uint16Array),
     kind: u8,
-    sequence: f64,
+    sequence: column(Float64Array, { holes: true }),
     peer: column(Int32Array),
-    bytes: f64,
+    bytes: column(Float64Array, { least: 0, holes: true }),
     dtype: u8,
     start: f64,
     end: f64,
     onDevice: u8,
     step: column(Int32Array),
-    exposed: f64,
+    exposed: amounts,
     groups: list(groupShape, MAX_GROUPS + 1),
     dtypes: list(text, 256),
     steps: list(number()),
@@ -109,7 +111,7 @@ export const timelineShape: Shape<RankTimeline> = checked(
     start: f64,
     end: f64,
     exposed: u8,
-    classes: column(Float32Array),
+    classes: column(Float32Array, { least: 0 }),
     stepFrom: f64,
     stepTo: f64,
   }),
@@ -120,6 +122,15 @@ export const timelineShape: Shape<RankTimeline> = checked(
     ascending('start', t.start) ??
     ascending('end', t.end),
 );
+
+/** What was measured divides without a rest; floating-point sums differ a little. */
+const REST = 0.01;
+
+/** Null: the time of all classes is the time that they divide. */
+export function dividesInto(name: string, time: TimeByClass, whole: number): string | null {
+  const sum = TIME_CLASSES.reduce((all, c) => all + time[c], 0);
+  return Math.abs(sum - whole) <= REST * whole + 1 ? null : `${name} that add up to ${whole}`;
+}
 
 /** Null: the columns are as long as they should be. */
 export function sameLength(length: number, ...columns: readonly ArrayLike<unknown>[]): string | null {

@@ -3,6 +3,7 @@ import { readdir, rename, stat, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ownModes } from '../base/own-modes.js';
 import type { ChildEnd } from './child.js';
 import type { Place } from './place.js';
 import { readJson } from './small-file.js';
@@ -25,7 +26,7 @@ export async function leaveNote(place: Place, ended: ChildEnd, isDone: boolean):
   const failure = ended.signal ?? (ended.code === 0 ? null : `exit code ${ended.code}`);
   const state: NodeState = { host: hostname(), ranks, isDone, failure };
   const partial = join(folder, `.${launch}.partial-${randomBytes(6).toString('hex')}`);
-  await writeFile(partial, JSON.stringify(state), { flag: 'wx' });
+  await writeFile(partial, JSON.stringify(state), { flag: 'wx', mode: ownModes(process.env).file });
   await rename(partial, join(folder, `${launch}.note`));
 }
 

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ownModes } from '../base/own-modes.js';
 import { mayBeAlive, readRanks } from './job.js';
 import { readJson } from './small-file.js';
 
@@ -60,9 +61,10 @@ export class Conversation {
     const { id, steps, ranks, waitSeconds: wait_s } = this.#request;
     const asked_ns = Number(BigInt(Date.now()) * 1_000_000n);
     const temporary = this.#file(`.request-${id}.tmp`);
-    await mkdir(this.#file('.'), { recursive: true });
+    const modes = ownModes(process.env);
+    await mkdir(this.#file('.'), { recursive: true, mode: modes.folder });
     const text = `${JSON.stringify({ whyslow: 1, id, steps, ranks, asked_ns, wait_s })}\n`;
-    await writeFile(temporary, text, { flag: 'wx' });
+    await writeFile(temporary, text, { flag: 'wx', mode: modes.file });
     await rename(temporary, this.#requestFile);
   }
 

@@ -4,6 +4,7 @@ import { link, rm, rmdir, writeFile } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
 import { describeSystemError, InputError } from '../base/input-error.js';
 import { makeFolders } from '../base/make-folders.js';
+import { ownModes } from '../base/own-modes.js';
 import { fileNameOf, isRunOf } from './run-id.js';
 import { jsonObject, readSmallFile } from './small-file.js';
 
@@ -39,6 +40,8 @@ async function besideOf(asked: string, other: string, run: string): Promise<OutD
   return made;
 }
 
+const modes = () => ownModes(process.env);
+
 /** Readers of captures skip this folder. */
 const CLAIMS = '.whyslow';
 const CLAIM = 'launch';
@@ -48,8 +51,8 @@ async function claim(path: string, run: string): Promise<string | null> {
   const file = join(path, CLAIMS, CLAIM);
   const partial = `${file}.${randomBytes(8).toString('hex')}`;
   await orInputError(path, async () => {
-    makeFolders(join(path, CLAIMS), fs);
-    await writeFile(partial, run, { flag: 'wx' });
+    makeFolders(join(path, CLAIMS), fs, modes().folder);
+    await writeFile(partial, run, { flag: 'wx', mode: modes().file });
   });
   try {
     // Unlike a rename this fails if there is one, and unlike an exclusive open it never shows half a file.
@@ -78,7 +81,7 @@ async function runIn(path: string): Promise<string | null> {
 }
 
 async function make(path: string, note: string | null): Promise<OutDirectory> {
-  const made = await orInputError(path, async () => makeFolders(path, fs));
+  const made = await orInputError(path, async () => makeFolders(path, fs, modes().folder));
   return { path, note, isNew: made };
 }
 

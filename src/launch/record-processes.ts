@@ -1,5 +1,6 @@
 import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ownModes } from '../base/own-modes.js';
 import { filesBelow } from '../machine/files.js';
 import { JobSampler, machineFacts } from '../machine/job-sampler.js';
 import { headerLine, processLine, sampleLine } from '../machine/recording-file.js';
@@ -126,7 +127,7 @@ export class ThinnedRecording {
     for (const pid of this.#processes.keys()) if (!kept.has(pid)) this.#processes.delete(pid);
     const lines = [this.#header, ...this.#processes.values(), ...this.#samples.map((s) => s.line)];
     const text = `${lines.join('\n')}\n`;
-    writeFileSync(`${this.#path}.new`, text);
+    writeFileSync(`${this.#path}.new`, text, { mode: ownModes(process.env).file });
     renameSync(`${this.#path}.new`, this.#path);
     this.#bytes = Buffer.byteLength(text);
   }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { ownModes } from '../base/own-modes.js';
 import type { Environment } from './environment.js';
 
 /**
@@ -61,12 +62,13 @@ export function launchIndex(env: Environment, command: readonly string[]): numbe
 
 /** Makes `dmon-<host>.txt`; after a restart, or for another launch on this machine, `dmon-<host>.2.txt`, and so on. */
 export async function newTelemetryFile(folder: string, what: string, ending: string): Promise<string> {
-  await mkdir(folder, { recursive: true });
+  const modes = ownModes(process.env);
+  await mkdir(folder, { recursive: true, mode: modes.folder });
   const base = `${what}-${fileNameOf(hostname())}`;
   for (let n = 1; ; n++) {
     const path = join(folder, n === 1 ? `${base}.${ending}` : `${base}.${n}.${ending}`);
     try {
-      await (await open(path, 'wx')).close();
+      await (await open(path, 'wx', modes.file)).close();
       return path;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

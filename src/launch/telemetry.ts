@@ -59,7 +59,7 @@ export function processTelemetry(out: string): ProcessTelemetry {
       stdio: ['pipe', 'ignore', 'ignore'],
       // Ctrl-C in the terminal must not end it before the job.
       detached: true,
-      env: {},
+      env: { WHYSLOW_SHARE: process.env.WHYSLOW_SHARE },
     });
     child.stdin.on('error', () => {});
     return new Promise<void>((resolve) => {

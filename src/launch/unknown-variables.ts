@@ -40,9 +40,18 @@ export const SETTINGS: readonly string[] = [
 const PREFIX = 'WHYSLOW_';
 const VARIABLES = SETTINGS.map((name) => PREFIX + name.replace('.', '_').toUpperCase());
 /** Of the program itself. `run` sets the later ones for the job, and may itself be started by a `run`. */
-const OTHERS = ['TRACE', 'CONFIG', 'DEBUG', 'NODE', 'INJECT', 'PYTHON', 'COMMAND', 'LAUNCH', 'TRIAL'].map(
-  (name) => PREFIX + name,
-);
+const OTHERS = [
+  'TRACE',
+  'CONFIG',
+  'DEBUG',
+  'NODE',
+  'INJECT',
+  'PYTHON',
+  'COMMAND',
+  'LAUNCH',
+  'TRIAL',
+  'SHARE',
+].map((name) => PREFIX + name);
 const MAX_MEANT = 2;
 /** Shorter words are in too many names. */
 const LEAST_WORD = 4;

@@ -8,6 +8,7 @@ import { entriesOf, lineOf } from '../compare/history/entry.js';
 import { profileOfReport } from '../compare/report-profile.js';
 import { profileOf, type RunProfile, stepsOfRun } from '../compare/run-profile.js';
 import type { ReadOptions } from '../ingest/pool.js';
+import { shownAddress } from '../sources/remote/address.js';
 import { diagnoseInFull } from './diagnose.js';
 
 /** The paths of a side: each is a run (a trace, a log, a folder, a report of `diagnose --json`) or a folder of runs. */
@@ -67,12 +68,15 @@ async function runFolders(path: string): Promise<string[]> {
 async function profileOfPath(path: string, options: ReadOptions): Promise<RunProfile> {
   const run = (await profileOfReportFile(path)) ?? (await profileOfRun(path, options));
   if (stepsOfRun(run).length > 0) return run;
-  throw new InputError(`${path}: no complete step was recorded, so there is no step time to compare`);
+  throw new InputError(
+    `${shownAddress(path)}: no complete step was recorded, so there is no step time to compare`,
+  );
 }
 
 async function profileOfRun(path: string, options: ReadOptions): Promise<RunProfile> {
   const { diagnosis, report } = await diagnoseInFull(path, options);
-  return profileOf(path, diagnosis, report);
+  // A login or a signature in an address is a secret, and the label goes into reports and history files.
+  return profileOf(shownAddress(path), diagnosis, report);
 }
 
 /** Reports begin with their schema. Traces can be gigabytes, so only their beginning is looked at. */

@@ -4,6 +4,7 @@ import { describeSystemError, InputError } from '../base/input-error.js';
 import { type LintReport, type LintRule, RULE_NUMBERS } from '../lint/kit/finding.js';
 import { type LintedFile, lintFile, MAX_BYTES } from '../lint/lint-script.js';
 import { toolInfo } from '../report/tool-info.js';
+import { shownAddress } from '../sources/remote/address.js';
 
 /** Scripts, notebooks, and what DeepSpeed's configuration is usually called. */
 const IN_FOLDERS = /\.(?:py|ipynb)$|^(?:ds|deepspeed|zero)[^/]*\.json$/i;
@@ -33,7 +34,7 @@ export async function lint(paths: readonly string[]): Promise<LintReport> {
 
 async function filesUnder(path: string): Promise<string[]> {
   const info = await stat(path).catch((error: unknown) => {
-    throw new InputError(`${path}: ${describeSystemError(error)}`);
+    throw new InputError(`${shownAddress(path)}: ${describeSystemError(error)}`);
   });
   if (!info.isDirectory()) {
     if (info.isFile()) return [path];

@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { commandWithoutSecrets } from '../base/secrets.js';
 import type { ProcessFacts, ProcessSample } from '../model/recording.js';
 import type { MachineFiles } from './files.js';
 import { type ProcStat, parseFields, parseStat, threadOf, zeroSeparated } from './proc-text.js';
@@ -41,7 +42,8 @@ export function factsOf(files: MachineFiles, pid: number, stat: ProcStat): Proce
     const [, name, value] = VARIABLES.exec(entry) ?? [];
     return name === undefined ? [] : [[name, value!.slice(0, 100)] as const];
   });
-  const command = zeroSeparated(files.read(`/proc/${pid}/cmdline`)).join(' ') || stat.name;
+  const words = commandWithoutSecrets(zeroSeparated(files.read(`/proc/${pid}/cmdline`)));
+  const command = words.join(' ') || stat.name;
   const torch =
     /(\/.*)\/torch\/lib\/libtorch[^/\n]*\.so/.exec(files.read(`/proc/${pid}/maps`) ?? '')?.[1] ?? null;
   return {

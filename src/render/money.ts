@@ -42,5 +42,11 @@ export function savedPerDay({ money }: Report, id: string): string {
   return found ? `saves ${amount(found.per_day)} per day` : '';
 }
 
-export const costPerDay = (incident: Report['incidents'][number]): string =>
-  incident.cost_per_day === null ? '' : `costs ${amount(incident.cost_per_day)} per day`;
+/** `costs 0.9 rank-hours per hour, 54.00 per day`; empty if nothing is lost. */
+export function costOf({
+  rank_hours_per_hour: lost,
+  cost_per_day: money,
+}: Report['incidents'][number]): string {
+  if (lost === null || lost <= 0) return '';
+  return `costs ${Number(lost.toPrecision(2))} rank-hours per hour${money === null ? '' : `, ${amount(money)} per day`}`;
+}

@@ -1,26 +1,31 @@
-import { checked, column, flag, number, object, type Shape, whole } from '../base/shape.js';
+import { amount, checked, column, flag, number, object, type Shape, whole } from '../base/shape.js';
 import { below, sameLength } from '../facts/rank-shapes.js';
 import { LAUNCH, type Plan, type PlanNodes, type PlanSteps, type PlanWorks, SYNC } from './plan.js';
 
 /** The shape of a plan that was written to a file. A replay of it reads only what is there. */
 
 const f64 = column(Float64Array);
+const amounts = column(Float64Array, { least: 0 });
 const i32 = column(Int32Array);
 const u32 = column(Uint32Array);
 const u8 = column(Uint8Array);
 
+/** A plan has a few steps: the largest of 130 recordings 10, with 13,374 nodes. A replay of this many takes seconds. */
+const MOST_NODES = 1_000_000;
+const MOST_STEPS = 10_000;
+
 const nodesShape = object<PlanNodes>({
-  length: whole(),
+  length: whole(0, MOST_NODES),
   kind: u8,
-  hostWork: f64,
-  data: f64,
+  hostWork: amounts,
+  data: amounts,
   dataEvents: u32,
   dataFrames: u32,
-  compile: f64,
-  comms: f64,
-  call: f64,
-  inOperator: f64,
-  arithmetic: f64,
+  compile: amounts,
+  comms: amounts,
+  call: amounts,
+  inOperator: amounts,
+  arithmetic: amounts,
   events: u32,
   frames: u32,
   graphKernels: u32,
@@ -36,21 +41,21 @@ const nodesShape = object<PlanNodes>({
 });
 
 const worksShape = object<PlanWorks>({
-  length: whole(),
-  duration: f64,
+  length: whole(0, MOST_NODES),
+  duration: amounts,
   stream: u8,
-  latency: f64,
+  latency: amounts,
   gap: f64,
   after: i32,
   afterGap: f64,
   kernel: u32,
   roles: u32,
-  bytes: f64,
+  bytes: amounts,
   sort: u8,
   step: i32,
 });
 
-const stepsShape = object<PlanSteps>({ length: whole(1), includesFirst: flag, begin: number() });
+const stepsShape = object<PlanSteps>({ length: whole(1, MOST_STEPS), includesFirst: flag, begin: number() });
 
 export const planShape: Shape<Plan> = checked(
   object<Plan>({
@@ -60,8 +65,8 @@ export const planShape: Shape<Plan> = checked(
     begin: number(),
     streamBusyUntil: f64,
     earlierEnds: f64,
-    tail: number(),
-    pace: number(),
+    tail: amount(),
+    pace: amount(),
   }),
   ({ nodes, works, steps, streamBusyUntil }) => {
     const { length: _, awaited, ...perNode } = nodes;

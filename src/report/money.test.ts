@@ -50,7 +50,9 @@ it('the terminal and the brief report show costs only if a price was given, and 
     expect(text).toContain('saves 24.00 per day');
     expect(text).toContain('Since step 2,0');
   }
-  expect(renderDiagnose(priced, { color: false, columns: 200 })).toMatch(/^ {4}costs \d+\.\d\d per day$/m);
+  expect(renderDiagnose(priced, { color: false, columns: 200 })).toMatch(
+    /^ {4}costs 0\.\d+ rank-hours per hour, \d+\.\d\d per day$/m,
+  );
   for (const text of [renderDiagnose(REPORT, { color: false }), briefDiagnose(REPORT)])
     expect(text).not.toMatch(/per day|GPU-hour|power/);
 });

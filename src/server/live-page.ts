@@ -17,10 +17,10 @@ export class LivePage {
   ) {}
 
   /** Port 0: a free one. A sentence: why there is no page. Never throws. */
-  static async start(out: string, port: number): Promise<LivePage | string> {
+  static async start(out: string, port: number, price?: number): Promise<LivePage | string> {
     // The bundle has live.js next to this module.
     const program = fileURLToPath(new URL('./live.js', import.meta.url));
-    const child = fork(program, [out, `${port}`], {
+    const child = fork(program, [out, `${port}`, ...(price === undefined ? [] : [`${price}`])], {
       execArgv: ['--v8-pool-size=1'],
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       // Ctrl-C in the terminal must not end it before the job.

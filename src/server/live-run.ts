@@ -24,6 +24,8 @@ export class LiveRun implements Shown {
     readonly folder: string,
     readonly title: string | null = null,
     readonly open: typeof openRun = openRun,
+    /** Of a GPU for an hour. */
+    readonly price?: number,
   ) {}
 
   state(): PageState {
@@ -61,7 +63,7 @@ export class LiveRun implements Shown {
       if (found === this.#seen) return 0;
       // What cannot be diagnosed now cannot be diagnosed later either, unless there is more.
       this.#seen = found;
-      this.run = await this.open([this.folder], this.title, { jobs: 1 }, memoryLimit());
+      this.run = await this.open([this.folder], this.title, { jobs: 1, price: this.price }, memoryLimit());
       this.#version++;
       this.#updated = performance.now();
     } catch (error) {

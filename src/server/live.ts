@@ -1,11 +1,12 @@
 import { setPriority } from 'node:os';
 import { messageOf } from '../base/input-error.js';
+import { openRun } from '../library/open-run.js';
 import type { FromLive, ToLive } from './live-page.js';
 import { LiveRun } from './live-run.js';
 import { serve } from './serve.js';
 
 /**
- * A program of its own, `live.js FOLDER PORT`: serves the page of a job while it runs. A diagnosis takes a core for a moment and
+ * A program of its own, `live.js FOLDER PORT [PRICE]`: serves the page of a job while it runs. A diagnosis takes a core for a moment and
  * must neither slow the job down nor keep `whyslow run` from passing signals on. It ends when `whyslow run` is gone.
  */
 const tell = (message: FromLive) => process.send?.(message);
@@ -15,8 +16,8 @@ try {
   // Some containers do not allow it.
 }
 process.on('disconnect', () => process.exit(0));
-const [folder = '', port = '0'] = process.argv.slice(2);
-const live = new LiveRun(folder);
+const [folder = '', port = '0', price] = process.argv.slice(2);
+const live = new LiveRun(folder, null, openRun, price === undefined ? undefined : Number(price));
 process.on('message', async (message: ToLive) => {
   if (message !== 'ended') return;
   await live.end();

@@ -17,7 +17,9 @@ describeWithBrowser('the page of a run that was watched', () => {
         expect(await page.textContent('.incidents .alarm.open b')).toMatch(
           /^Since step 2,0\d\d .*waiting for input/,
         );
-        expect(await page.textContent('.incidents')).toMatch(/costs 1\d\.\d\d per day/);
+        expect(await page.textContent('.incidents')).toMatch(
+          /costs 0\.\d+ rank-hours per hour, 1\d\.\d\d per day/,
+        );
         expect(await page.locator('.run-lines svg').count()).toBe(1);
         // From the middle of the run to its end.
         const [x, width] = await Promise.all(

@@ -34,7 +34,7 @@ describeWithBrowser('the page in a browser', () => {
     const trace = join(folder, 'hostile-rank-0.json.gz');
     const text = gunzipSync(readFileSync(join(DATA_BOUND, 'rank0.json.gz'))).toString();
     const named = JSON.stringify(HOSTILE).slice(1, -1);
-    writeFileSync(trace, gzipSync(text.replaceAll('Memcpy HtoD', `Memcpy HtoD ${named}`)));
+    writeFileSync(trace, gzipSync(text.replaceAll('Memcpy HtoD', `Memcpy HtoD \\u202e${named}`)));
     const log = join(folder, 'cuda_events_rank_0.jsonl');
     writeFileSync(log, '{"name":"forward","step":1,"rank":0,"duration_ms":5}\n');
     [browser] = await Promise.all([
@@ -148,6 +148,9 @@ describeWithBrowser('the page in a browser', () => {
     const { page, complaints } = await openFile(browser, fileOf('hostile'), { hash: '#tab=kernels' });
     expect(await page.locator('td code', { hasText: '<img src=x' }).count()).toBeGreaterThan(0);
     expect(await page.locator('img').count()).toBe(0);
+    // A mark of direction would turn around what follows it.
+    expect(await page.locator('td code', { hasText: '\\u202e' }).count()).toBeGreaterThan(0);
+    expect(await page.innerText('body')).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
     expect(await page.evaluate('window.harmed')).toBeUndefined();
     expect(await page.title()).toBe(HOSTILE);
     expect(complaints).toEqual([]);

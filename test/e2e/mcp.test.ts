@@ -13,6 +13,8 @@ import { inFolder, program, root, start, until } from '../helpers/cli.js';
 import { describeWithTorch, job, python } from '../helpers/python.js';
 
 const FIXTURE = join(root, 'zoo/fixtures/data_inline');
+/** Its report is not cut. */
+const SMALL = join(root, 'zoo/fixtures/h2d_pageable');
 const READING = ['diagnose', 'findings', 'compare', 'inspect', 'timeline', 'sql', 'rules', 'lint'];
 
 interface Connection {
@@ -91,8 +93,8 @@ describe('the server for agents', () => {
   });
 
   it('the server for agents gives the report that the command prints, and the fix behind an id of it', async () => {
-    const { text, report } = await ask(server, 'diagnose', { paths: [FIXTURE], max_tokens: 50_000 });
-    const printed = await start(process.execPath, [program(), 'diagnose', FIXTURE, '--json']).ended;
+    const { text, report } = await ask(server, 'diagnose', { paths: [SMALL], max_tokens: 50_000 });
+    const printed = await start(process.execPath, [program(), 'diagnose', SMALL, '--json']).ended;
     const { report_id, ...same } = report;
     expect(same).toEqual(JSON.parse(printed.stdout));
     expect(text).toMatch(/^Data-bound: /);

@@ -8,6 +8,7 @@ import { inspect } from '../../src/library/inspect.js';
 import { zip } from '../helpers/archives.js';
 import { SOAK } from '../helpers/cases.js';
 import { inFolder, root, type Started, start, until, whyslow } from '../helpers/cli.js';
+import { cpuTime } from '../helpers/cpu-time.js';
 import {
   type Fault,
   type LoopbackServer,
@@ -348,6 +349,39 @@ describe('addresses of web servers', () => {
     expect(error.message).toBe(
       'cannot read gs://bucket/run/: access denied (401 authError); logged in with GOOGLE_OAUTH_ACCESS_TOKEN',
     );
+  });
+});
+
+describe('lists of a broken store', () => {
+  const listed = async (pages: (page: number) => string, address: string, env: string) => {
+    let count = 0;
+    const server = await startServer((incoming, outgoing) => {
+      const isList = /list-type|\/o\?/.test(incoming.url!);
+      outgoing.writeHead(isList ? 200 : 404).end(isList ? pages(count++) : '');
+    });
+    running.push(server);
+    vi.stubEnv(env, server.url);
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'a');
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'b');
+    const error = (await inspect(address, { jobs: 1 }).catch((e: unknown) => e)) as Error;
+    return error.message;
+  };
+
+  it('lists of a broken store that never end are given up, with the reason', async () => {
+    const s3 = (n: number) =>
+      `<IsTruncated>true</IsTruncated><NextContinuationToken>${n}</NextContinuationToken>`;
+    const gcs = (n: number) => JSON.stringify({ items: [], nextPageToken: `${n >> 1}` });
+    expect(await listed(s3, 's3://bucket/run/', 'AWS_ENDPOINT_URL_S3')).toMatch(/the list does not end/);
+    expect(await listed(gcs, 'gs://bucket/run/', 'STORAGE_EMULATOR_HOST')).toMatch(/the list does not end/);
+  });
+
+  it('lists of a broken store with entries that are none are read without them, in time', async () => {
+    const begun = cpuTime();
+    const s3 = () => '<Contents>'.repeat(200_000);
+    expect(await listed(s3, 's3://bucket/run/', 'AWS_ENDPOINT_URL_S3')).toMatch(/cannot read|no such object/);
+    const gcs = () => JSON.stringify({ items: [null, 5, { name: 7 }, []] });
+    expect(await listed(gcs, 'gs://bucket/run/', 'STORAGE_EMULATOR_HOST')).toMatch(/no such object/);
+    expect(cpuTime() - begun).toBeLessThan(5000);
   });
 });
 

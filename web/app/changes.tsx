@@ -1,7 +1,7 @@
 import { namedRanks } from '../../src/base/rank-ranges.js';
 import { formatTime, formatWhole, ns, toMs } from '../../src/base/units.js';
 import { decodeTime, type PageData, type RankSteps } from '../../src/page/page-data.js';
-import { costPerDay } from '../../src/render/money.js';
+import { costOf } from '../../src/render/money.js';
 
 type Incident = PageData['report']['incidents'][number];
 
@@ -45,7 +45,7 @@ function Entry({ incident }: { readonly incident: Incident }) {
         {state === 'ended' && ` It ended at step ${formatWhole(until_step ?? 0)}.`}
         {state === 'restarted' && ` It was open when the job restarted.`}
       </p>
-      {costPerDay(incident) !== '' && <p>{costPerDay(incident)}</p>}
+      {costOf(incident) !== '' && <p>{costOf(incident)}</p>}
       {evidence.map((text) => (
         <p key={text} class="muted">
           {text}

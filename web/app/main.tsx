@@ -9,10 +9,12 @@ import './styles/tables.css';
 import './styles/live.css';
 import './styles/narrow.css';
 import './styles/print.css';
+import { showMarks } from '../timeline/visible-marks.js';
 import { openWhenPrinted } from './open-when-printed.js';
 import { Root } from './root.js';
 import { openSource } from './source.js';
 
+showMarks();
 const root = document.createElement('div');
 root.id = 'app';
 document.body.append(root);

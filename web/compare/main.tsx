@@ -15,8 +15,10 @@ import type { CompareReport } from '../../src/compare/compare-report.js';
 import { embeddedBytes } from '../app/embedded-bytes.js';
 import { Failed } from '../app/failed.js';
 import { openWhenPrinted } from '../app/open-when-printed.js';
+import { showMarks } from '../timeline/visible-marks.js';
 import { ComparePage } from './compare-page.js';
 
+showMarks();
 const root = document.createElement('div');
 root.id = 'app';
 document.body.append(root);

@@ -1,4 +1,5 @@
 import type { Labels } from './raster.js';
+import { visibleMarks } from './visible-marks.js';
 
 const PADDING = 4;
 const FONT = '11px system-ui, sans-serif';
@@ -7,6 +8,7 @@ const LIGHT = '#ffffff';
 
 /** A text and what fits of it. */
 interface Measured {
+  readonly text: string;
   readonly width: number;
   cut: string;
   cutLength: number;
@@ -43,15 +45,17 @@ export class LabelWriter {
     let known = this.#known.get(key);
     if (!known) {
       if (this.#known.size > 20_000) this.#known.clear();
-      known = { width: context.measureText(text).width, cut: text, cutLength: text.length };
+      const shown = visibleMarks(text);
+      known = { text: shown, width: context.measureText(shown).width, cut: shown, cutLength: shown.length };
       this.#known.set(key, known);
     }
-    if (known.width <= room) return context.fillText(text, x, y);
-    const length = Math.floor((room / known.width) * text.length) - 1;
+    const { text: whole } = known;
+    if (known.width <= room) return context.fillText(whole, x, y);
+    const length = Math.floor((room / known.width) * whole.length) - 1;
     // Two letters say nothing.
     if (length < 4) return;
     if (known.cutLength !== length) {
-      known.cut = `${text.slice(0, length)}…`;
+      known.cut = `${whole.slice(0, length)}…`;
       known.cutLength = length;
     }
     context.fillText(known.cut, x, y);

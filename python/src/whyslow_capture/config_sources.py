@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
+from pathlib import Path
 
 from .config import PARSERS, CaptureConfig, TraceConfig
+from .own_files import read_json
 from .problems import ProblemLog
 
 PREFIX = "WHYSLOW_"
@@ -142,15 +143,11 @@ def _read(file: object, named_by: str, report: Report) -> Mapping[str, object]:
         report(named_by, f"{named_by}={file!r} must be a JSON file or a mapping")
         return {}
     try:
-        with open(file, encoding="utf-8") as stream:
-            found = json.load(stream)
+        # It may name a pipe or a device: then the job must not wait for it, or fill its memory with it.
+        return read_json(Path(file).resolve())
     except (OSError, ValueError) as error:
         report(named_by, f"{named_by}={os.fspath(file)!r} cannot be read as JSON: {error}")
         return {}
-    if not isinstance(found, dict):
-        report(named_by, f"{named_by}={os.fspath(file)!r} is not a JSON object")
-        return {}
-    return found
 
 
 def _differing(value: object, default: object, prefix: str) -> dict[str, object]:

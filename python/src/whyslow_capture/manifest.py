@@ -14,6 +14,7 @@ from . import layout, process
 from ._version import VERSION
 from .config import CaptureConfig
 from .own_files import write_json
+from .redact import command_without_secrets
 from .trace.mesh import Mesh
 
 Anchor = dict[str, object]
@@ -38,7 +39,7 @@ def keep_anchor(anchors: list[Anchor], new: Anchor) -> None:
 
 def short_command() -> str:
     """Distinguishes the trainings that one script starts. The header of a log has little room."""
-    return " ".join([os.path.basename(sys.argv[0]), *sys.argv[1:]])[:120] if sys.argv else ""
+    return " ".join(command_without_secrets([os.path.basename(sys.argv[0]), *sys.argv[1:]]))[:120] if sys.argv else ""
 
 
 # In characters. A longer one is not worth repeating to the user.
@@ -77,7 +78,7 @@ def _torchrun() -> list[str] | None:
 
 
 def _if_short(words: list[str] | None) -> list[str] | None:
-    return words if words and sum(map(len, words)) <= MAX_LAUNCH else None
+    return command_without_secrets(words) if words and sum(map(len, words)) <= MAX_LAUNCH else None
 
 
 def run_manifest(config: CaptureConfig, run: str, mesh: Mesh | None, started_ns: int) -> dict[str, object]:
@@ -96,7 +97,7 @@ def run_manifest(config: CaptureConfig, run: str, mesh: Mesh | None, started_ns:
             "hip": getattr(torch.version, "hip", None),
             "python": sys.version.split()[0],
         },
-        "command": sys.argv[:64],
+        "command": command_without_secrets(sys.argv[:64]),
         "launch": launch_command(),
         "started_ns": started_ns,
     }

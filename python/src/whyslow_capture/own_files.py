@@ -34,6 +34,23 @@ _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
+def _modes() -> tuple[int, int]:
+    """
+    Of folders and of files. Recordings hold stacks, source lines and command lines: only their owner reads them, or
+    with WHYSLOW_SHARE=1 (`whyslow run --share`) the owner's group, too.
+    """
+    return (0o750, 0o640) if os.environ.get("WHYSLOW_SHARE") == "1" else (0o700, 0o600)
+
+
+def make_folders(path: Path) -> None:
+    """Those that are missing, for the owner. What is there stays as it is."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    for folder in reversed(missing):
+        with suppress(FileExistsError):
+            folder.mkdir(_modes()[0])
+    path.mkdir(exist_ok=True)  # says why if something else has the name
+
+
 class LostDescriptorError(OSError):
     """The job closed our descriptor. Its number may belong to another file now."""
 
@@ -41,9 +58,9 @@ class LostDescriptorError(OSError):
 class OwnFile:
     """A file that we opened. Never touches a descriptor that is no longer ours, not even to close it."""
 
-    def __init__(self, path: str | Path, flags: int, mode: int = 0o644) -> None:
+    def __init__(self, path: str | Path, flags: int) -> None:
         """Raises OSError if `path` is not a regular file. `flags` as for os.open."""
-        self._fd = os.open(path, flags | _CLOSE_ON_EXEC | _NO_FOLLOW | _NO_WAIT, mode)
+        self._fd = os.open(path, flags | _CLOSE_ON_EXEC | _NO_FOLLOW | _NO_WAIT, _modes()[1])
         try:
             status = os.fstat(self._fd)
         except OSError:
@@ -168,7 +185,7 @@ def write_json(path: Path, content: dict[str, object]) -> None:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Readers see the old file or the new one, never half of one. A link of that name is replaced, not followed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folders(path.parent)
     partial = partial_path(path)
     try:
         with create(partial) as file:

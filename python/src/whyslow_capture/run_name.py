@@ -11,7 +11,7 @@ from typing import Any
 
 from . import layout, process
 from .config import CaptureConfig
-from .own_files import OwnFile, create, partial_path, read_json
+from .own_files import OwnFile, create, make_folders, partial_path, read_json
 
 # How often this process has named a run, by folder. A job may record several times; all ranks do so equally often.
 _named: Counter[str] = Counter()
@@ -79,7 +79,7 @@ def _exchange(key: str, own: str) -> str | None:
 def _claim(file: Path, token: str) -> str:
     """The token of the job that has this name. A file that cannot be used claims nothing."""
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_folders(file.parent)
         partial = partial_path(file)
         with create(partial) as new:
             new.write(token.encode())

@@ -36,6 +36,7 @@ interface RunOptions extends CaptureOptions, WatchFlags {
   readonly out?: string;
   readonly runId?: string;
   readonly report?: string;
+  readonly share?: boolean;
   readonly telemetry: boolean;
   readonly diagnose: boolean;
   readonly stdout?: true;
@@ -90,6 +91,7 @@ export function registerRun(program: Command, context: CommandContext): void {
     .option('--trace-memory', 'record allocations')
     .option('--trace-flops', 'record FLOPs')
     .option('--trace-budget-mb <n>', 'host memory and disk per window (default: 2048)', wholeNumber(1))
+    .option('--share', 'let your group read the measurements (default: only you; also WHYSLOW_SHARE=1)')
     .option('--memory', 'record what holds GPU memory, with stacks')
     .option('--no-telemetry', 'do not record nvidia-smi and /proc')
     .option('--no-diagnose', 'only measure, print no diagnosis')
@@ -125,6 +127,8 @@ async function run(words: readonly string[], options: RunOptions, context: Comma
   if (!pythonPart().isThere)
     throw new InputError('the Python part of this installation is missing; install whyslow again');
   if (options.report !== undefined) await checkReportFile(options.report);
+  // What this program starts follows it, too.
+  if (options.share) process.env.WHYSLOW_SHARE = '1';
   for (const message of unknownVariables(process.env)) say(context, message);
   const destination = await chooseDestination(words, options, context);
   const { out, id, isNew } = destination;
@@ -182,11 +186,11 @@ async function sayStuck(folder: string, context: CommandContext): Promise<void> 
 /** Null: there is none, and the job runs without. */
 async function openPage(
   out: string,
-  { port = 0 }: RunOptions,
+  { port = 0, price }: RunOptions,
   context: CommandContext,
 ): Promise<LivePage | null> {
   const { LivePage } = await import('../../server/live-page.js');
-  const page = await LivePage.start(out, port);
+  const page = await LivePage.start(out, port, price);
   if (typeof page === 'string') {
     say(context, `no page: ${page}`);
     return null;

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { describeSystemError, InputError } from '../../base/input-error.js';
+import { ownModes } from '../../base/own-modes.js';
 import { quoted } from '../../base/printable.js';
 import { formatDuration, seconds } from '../../base/units.js';
 import { pythonPart } from '../../launch/environment.js';
@@ -314,7 +315,7 @@ class Tries {
     await appendPairs(file, pairsOf(report, toolInfo().version)).catch((error: unknown) =>
       say(context, `the history was not extended: ${describeSystemError(error)}`),
     );
-    await writeFile(join(out, 'try.json'), renderJson(report));
+    await writeFile(join(out, 'try.json'), renderJson(report), { mode: ownModes(process.env).file });
     const { patch } = options;
     if (patch !== undefined && report.patch !== null) await writeFile(patch, report.patch);
     if (options.json) context.stdout.writeJson(renderJson(report.trials));

@@ -29,6 +29,9 @@ function kindOf(code: number): number {
   return code < 0x80 ? SIGN : OTHER_SCRIPT;
 }
 
+/** Line breaks stay: code has them, and JSON spells them out. */
+export const printableLines = (text: string): string => text.split('\n').map(printable).join('\n');
+
 /** What is kept at each attempt: items of a list, and characters of a text. The first that fits is taken. */
 const ATTEMPTS: readonly (readonly [items: number, characters: number])[] = [
   [Number.POSITIVE_INFINITY, 2000],
@@ -78,7 +81,7 @@ const MOST_CUTS = 12;
 function shortened(value: unknown, items: number, characters: number, path: string, cut: Cut[]): unknown {
   if (typeof value === 'bigint') return value.toString();
   if (typeof value === 'string')
-    return printable(value.length > characters ? `${value.slice(0, characters - 1)}…` : value);
+    return printableLines(value.length > characters ? `${value.slice(0, characters - 1)}…` : value);
   if (typeof value !== 'object' || value === null) return value;
   const below = (key: string) => (path === '' ? key : `${path}.${key}`).slice(-MOST_PATH);
   if (Array.isArray(value)) {

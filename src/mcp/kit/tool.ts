@@ -11,7 +11,7 @@ import { describeSystemError, InputError, isSystemError, messageOf } from '../..
 import { printable } from '../../base/printable.js';
 import { bytes as asBytes, formatBytes } from '../../base/units.js';
 import type { ProgressSink } from '../../library/vocabulary.js';
-import { fitInto, tokensOf } from './fit.js';
+import { fitInto, printableLines, tokensOf } from './fit.js';
 import type { Reports } from './reports.js';
 import { Roots } from './roots.js';
 
@@ -102,14 +102,11 @@ const hasRoots = (value: unknown): boolean =>
 /** Text and report within the size. What was cut is named, so that the client can ask for it. */
 function sized({ text, report }: Answer, tokens: number, note: string): CallToolResult {
   const all = tokens - OVERHEAD;
-  const shown = cutText(printableLines(text), TEXT_SHARE * all);
+  const shown = cutText(printableLines(text).trimEnd(), TEXT_SHARE * all);
   const { value, cut } = fitInto(report, all - tokensOf(shown));
   const structured = cut.length > 0 ? { ...value, cut } : value;
   return { content: [{ type: 'text', text: `${shown}${note}` }], structuredContent: structured };
 }
-
-/** Names come from files: none acts on the terminal of a client. */
-const printableLines = (text: string): string => text.split('\n').map(printable).join('\n').trimEnd();
 
 /** Whole lines, as many as fit. Of a first line that does not fit, its beginning. */
 function cutText(text: string, tokens: number): string {

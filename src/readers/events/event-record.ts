@@ -1,3 +1,4 @@
+import { withoutSecrets } from '../../base/secrets.js';
 import type { EventLogHeader } from '../../model/event-log.js';
 import { asObject, type JsonObject } from '../common/json-object.js';
 import type { EventFaults } from './faults.js';
@@ -97,7 +98,7 @@ export function toHeader(
     rank: known(toCount(json.rank, faults, line)),
     worldSize: known(toCount(json.world_size, faults, line)),
     startedNs: startOf(fits ? json.anchors : null),
-    command: fits && typeof json.command === 'string' ? json.command : null,
+    command: fits && typeof json.command === 'string' ? withoutSecrets(json.command) : null,
     denseSteps: Math.max(0, toCount(json.dense_steps, faults, line)),
     fields: fits ? json : {},
   };

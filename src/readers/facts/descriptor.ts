@@ -79,8 +79,9 @@ class FactsStreamReader implements StreamReader<FactsRead> {
   #record(): FactsRecord | null {
     if (this.#ends === null) return null;
     const [start, core, detail] = this.#ends;
+    const memory = { left: MAX_COLUMN_BYTES };
     const part = (from: number, to: number) =>
-      to > this.#length ? null : readPart(this.#held.subarray(from, to));
+      to > this.#length ? null : readPart(this.#held.subarray(from, to), memory);
     const first = part(start!, core!);
     if (!first) return null;
     if (detail === undefined || this.#light) return { core: first, detail: null };
@@ -109,6 +110,11 @@ function otherFormat(format: unknown, by: unknown): ProblemText {
   };
 }
 
+/** Bytes that the columns of a file may still take. */
+interface Memory {
+  left: number;
+}
+
 interface StoredColumn {
   readonly type: (typeof COLUMN_TYPES)[number];
   readonly encoding: unknown;
@@ -116,27 +122,32 @@ interface StoredColumn {
   readonly bytes: Uint8Array;
 }
 
-/** Unpacks columns only when they are asked for. Null: not a part. */
-function readPart(part: Buffer): FactsPart | null {
+/** Unpacks columns only when they are asked for, each once: the data refers to no column twice. Null: not a part. */
+function readPart(part: Buffer, memory: Memory): FactsPart | null {
   const end = part.indexOf(LINE_END);
   const head = end < 0 ? null : parseObject(part.toString('utf8', 0, end));
-  const columns = head && storedColumns(head.columns, part.subarray(end + 1));
+  const columns = head && storedColumns(head.columns, part.subarray(end + 1), memory);
   if (!head || !columns) return null;
-  return { data: head.data, column: (index) => unpack(columns[index]) };
+  const isTaken = new Uint8Array(columns.length);
+  const column = (index: number) => {
+    if (isTaken[index] === 1) throw new ShapeError('another column than an earlier one');
+    isTaken[index] = 1;
+    return unpack(columns[index]);
+  };
+  return { data: head.data, column };
 }
 
 /** Null: the columns are not within the part, or need too much memory. */
-function storedColumns(heads: unknown, bytes: Uint8Array): readonly StoredColumn[] | null {
+function storedColumns(heads: unknown, bytes: Uint8Array, memory: Memory): readonly StoredColumn[] | null {
   if (!Array.isArray(heads)) return null;
   const columns: StoredColumn[] = [];
   let at = 0;
-  let memory = 0;
   for (const head of heads) {
     const [name, encoding, length, size] = Array.isArray(head) ? head : [];
     const type = COLUMN_TYPES.find((t) => t.name === name);
     if (!type || !isSize(length) || !isSize(size) || at + size > bytes.length) return null;
-    memory += length * type.BYTES_PER_ELEMENT;
-    if (memory > MAX_COLUMN_BYTES) return null;
+    memory.left -= length * type.BYTES_PER_ELEMENT;
+    if (memory.left < 0) return null;
     columns.push({ type, encoding, length, bytes: bytes.subarray(at, at + size) });
     at += size;
   }

@@ -1,4 +1,5 @@
 import type { ProblemLog } from '../../base/problem.js';
+import { commandWithoutSecrets } from '../../base/secrets.js';
 import type {
   ClockAnchor,
   CpuUse,
@@ -41,7 +42,7 @@ function toRun(fields: Fields): RunManifest {
     startedNs: fields.number('started_ns'),
     versions: fields.inside('versions')?.table((f, key) => f.text(key)) ?? {},
     launch: toLaunch(fields.list('launch')),
-    command: (fields.list('command') ?? []).filter((a) => typeof a === 'string').slice(0, MAX_ENTRIES),
+    command: commandWithoutSecrets(textsOf(fields.list('command') ?? []).slice(0, MAX_ENTRIES)),
   };
 }
 
@@ -49,10 +50,13 @@ function toRun(fields: Fields): RunManifest {
 const MAX_LAUNCH = 1000;
 
 function toLaunch(words: readonly unknown[] | null): readonly string[] | null {
-  const texts = (words ?? []).filter((word) => typeof word === 'string');
+  const texts = textsOf(words ?? []);
   const isWhole = texts.length === words?.length && texts.join('').length <= MAX_LAUNCH;
-  return isWhole && texts.length > 0 ? texts : null;
+  return isWhole && texts.length > 0 ? commandWithoutSecrets(texts) : null;
 }
+
+const textsOf = (words: readonly unknown[]): readonly string[] =>
+  words.filter((word) => typeof word === 'string');
 
 /** Null if names and sizes do not match: half a mesh is useless. */
 function toMesh(mesh: Fields | null): readonly MeshAxis[] | null {

@@ -1,3 +1,4 @@
+import { withoutSecrets } from '../../base/secrets.js';
 import type {
   MachineCounters,
   MachineFacts,
@@ -34,7 +35,7 @@ export const machineOf = (raw: JsonObject): MachineFacts => ({
 export const processOf = (raw: JsonObject): ProcessFacts => ({
   pid: number(raw.pid) ?? 0,
   parent: number(raw.parent) ?? 0,
-  command: text(raw.command),
+  command: withoutSecrets(text(raw.command)),
   torch: raw.torch === true,
   torchVersion: textOrNull(raw.torch_version),
   gpu: typeof raw.gpu === 'boolean' ? raw.gpu : null,

@@ -1,6 +1,6 @@
 import { formatWhole } from '../../base/units.js';
 import type { Report } from '../../report/report.js';
-import { costPerDay } from '../money.js';
+import { costOf } from '../money.js';
 import { hanging, oneLine, type Page, paragraph } from './page.js';
 
 type Incident = Report['incidents'][number];
@@ -24,7 +24,7 @@ export function incidentSection({ incidents }: Report, page: Page, all: boolean)
 /** An incident with what shows its cause. */
 export function renderIncident(incident: Incident, page: Page): string[] {
   const { state, alarm, sentence, evidence, fix, until_step } = incident;
-  const cost = costPerDay(incident);
+  const cost = costOf(incident);
   const paint = !alarm ? page.c.dim : state === 'open' ? page.c.red : page.c.yellow;
   const end =
     state === 'open'

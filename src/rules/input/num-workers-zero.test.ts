@@ -204,6 +204,17 @@ describe('num_workers=0', () => {
       expect(found.fix!.code).not.toContain('pin_memory');
     });
 
+    it('counts what starting workers costs in a short job', () => {
+      const known = run({ numWorkers: 0, fetchMs: 90, fetchRan: 0.1, batches: 1000 });
+      const [short, long] = [20, 20_000].map((count) => {
+        const captured = new Map([...known.captured].map(([rank, its]) => [rank, { ...its, steps: count }]));
+        return fires(rule, view, seen, { ...known, captured } as typeof known);
+      });
+      const workersIn = (found: typeof short) => Number(/num_workers=(\d+)/.exec(found!.fix!.code)![1]);
+      expect(workersIn(short)).toBeLessThan(workersIn(long));
+      expect(short!.price!.speedup.likely).toBeLessThan(0.8 * long!.price!.speedup.likely);
+    });
+
     it('counts batches of short epochs: no epoch keeps more workers busy', () => {
       const found = fires(rule, view, seen, run({ numWorkers: 0, fetchMs: 90, fetchRan: 0.1, batches: 4 }));
       expect(found.fix!.code).toContain('num_workers=4,');

@@ -106,6 +106,11 @@ const HANDOVER: Levels = { low: 1.8e6, likely: 0.35e6, high: 0.3e6 };
 const UNKNOWN: Levels = { low: 1.6, likely: 1.1, high: 0.93 };
 /** Workers that compute already share caches and memory (zoo, FFT: 1.4 for each of 4, up to 1.75 for each of 12). */
 const ADDED: Levels = { low: 1.3, likely: 1.1, high: 1 };
+/**
+ * Starting one worker, once in the job: 55 ms for one that capture saw on a busy machine of 2 cores, a fork alone takes a few. In a
+ * short job it counts: 120 steps of 84 ms took 22 ms with 8 workers, although eight of them need 10 (`../shared/jobs` p12). ns.
+ */
+const STARTING: Levels = { low: 60e6, likely: 15e6, high: 4e6 };
 /** What a small machine surely has, what most have, what large ones have. */
 export const USUAL_WORKERS: Levels = { low: 4, likely: 8, high: 16 };
 /** Workers beyond what the mean rate needs: batches differ. */
@@ -159,6 +164,8 @@ export function planWorkers(
   const held = (level: Level) => (level === 'low' ? queued : 0);
   const time = (level: Level) =>
     computing(level) + held(level) + (all - cpu) * (now > 0 ? WAITING_MORE : WAITING)[level];
+  const starting = (workers: number, level: Level) =>
+    captured?.steps ? ((workers - now) * STARTING[level]) / captured.steps : 0;
   const taking = (level: Level) => (now > 0 ? 0 : HANDOVER[level]);
   // A training thread whose use of a core is not known may need all of one.
   const used = captured?.cpu?.used ?? null;
@@ -168,7 +175,12 @@ export function planWorkers(
   const first = (level: Level) => (batches === null ? 0 : time(level) / batches);
   const floorOf = (workers: number, level: Level, spare = 1) => {
     const rounds = batches === null ? 1 / workers : Math.ceil(batches / workers) / batches;
-    return Math.max(step + first(level) + taking(level), spare * time(level) * rounds, onCores(level));
+    const busiest = Math.max(
+      step + first(level) + taking(level),
+      spare * time(level) * rounds,
+      onCores(level),
+    );
+    return busiest + starting(workers, level);
   };
   // Workers that compute share the cores; of those that wait, some compute at any time.
   const onAllCores = cpu > 0 ? Math.round((shared * all) / cpu) : MOST_WORKERS;
@@ -176,7 +188,9 @@ export function planWorkers(
   const counts = Array.from({ length: most - least + 1 }, (_, i) => least + i);
   const best = smallest(counts.map((n) => floorOf(n, 'likely', SPARE)));
   const workers = counts.find((n) => floorOf(n, 'likely', SPARE) <= NEARLY * best) ?? least;
-  return { workers, coresKnown: true, floor: (level) => floorOf(workers, level) };
+  // At worst nothing is gained: who sees that it does not help goes back.
+  const worst = (level: Level) => (level === 'low' ? whole : Number.POSITIVE_INFINITY);
+  return { workers, coresKnown: true, floor: (level) => Math.min(worst(level), floorOf(workers, level)) };
 }
 
 /** Starts of worker processes, over the whole job. */

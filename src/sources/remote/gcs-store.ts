@@ -7,7 +7,7 @@ import { InputError } from '../../base/input-error.js';
 import { bucketAndKey } from './address.js';
 import type { Variables } from './aws-login.js';
 import { type Answer, get, type Headers, retried, textOf } from './http.js';
-import { type RemoteFile, refusal, type Store } from './store.js';
+import { ListPages, MOST_PAGE_BYTES, type RemoteFile, refusal, type Store } from './store.js';
 
 /** gcloud's tokens last an hour. */
 const TOKEN_MS = 45 * 60_000;
@@ -34,16 +34,19 @@ export class GcsStore implements Store {
 
   readonly list = async function* (this: GcsStore, prefix: string): AsyncGenerator<RemoteFile> {
     const { bucket, key } = bucketAndKey(prefix);
-    let pageToken: unknown;
+    const pages = new ListPages(prefix);
+    let pageToken: string | null = null;
     do {
       const query = new URLSearchParams({ prefix: key, fields: 'items(name,size),nextPageToken' });
-      if (typeof pageToken === 'string') query.set('pageToken', pageToken);
+      if (pageToken !== null) query.set('pageToken', pageToken);
       const answer = await this.#send(`b/${encodeURIComponent(bucket)}/o?${query}`, {});
       if (answer.status !== 200) throw await refusal(prefix, answer, this);
-      const page = parsed(await textOf(answer), prefix);
-      for (const { name, size } of page.items ?? [])
-        yield { path: `gs://${bucket}/${String(name)}`, size: Number(size) || 0 };
-      pageToken = page.nextPageToken;
+      const page = parsed(await textOf(answer, MOST_PAGE_BYTES), prefix);
+      for (const item of Array.isArray(page.items) ? page.items : []) {
+        const { name, size } = (item ?? {}) as { readonly name?: unknown; readonly size?: unknown };
+        if (typeof name === 'string') yield { path: `gs://${bucket}/${name}`, size: Number(size) || 0 };
+      }
+      pageToken = typeof page.nextPageToken === 'string' ? pages.next(page.nextPageToken) : null;
     } while (pageToken);
   }.bind(this);
 
@@ -91,13 +94,13 @@ async function fromTool(env: Variables): Promise<string | null> {
 }
 
 interface Page {
-  readonly items?: readonly { readonly name?: unknown; readonly size?: unknown }[];
+  readonly items?: unknown;
   readonly nextPageToken?: unknown;
 }
 
 function parsed(text: string, prefix: string): Page {
   try {
-    return JSON.parse(text) as Page;
+    return (JSON.parse(text) ?? {}) as Page;
   } catch {
     throw new InputError(`cannot list ${prefix}: the answer is not JSON`);
   }

@@ -61,7 +61,7 @@ export function reasonOf(error: unknown): string {
 }
 
 /** Up to `limit` bytes of an answer. */
-export async function textOf({ body }: Answer, limit = 64 << 20): Promise<string> {
+export async function textOf({ body }: Answer, limit: number): Promise<string> {
   const parts: Buffer[] = [];
   let size = 0;
   const timer = setTimeout(

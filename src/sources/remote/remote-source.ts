@@ -102,6 +102,9 @@ function rangeOf({
   return { start: start === undefined ? null : Number(start), total: total === '*' ? null : Number(total) };
 }
 
+/** Of an object whose length the server does not say: it may never end. */
+const MOST_UNKNOWN = 4 * 2 ** 30;
+
 /** The bytes of an object in order. Where the connection breaks, it goes on from there. */
 class RemoteObject implements AsyncIterator<Uint8Array, undefined> {
   position = 0;
@@ -137,6 +140,10 @@ class RemoteObject implements AsyncIterator<Uint8Array, undefined> {
         if (value !== null) {
           this.#failures = 0;
           this.position += value.length;
+          if (size === null && this.position > MOST_UNKNOWN)
+            throw new InputError(
+              `cannot read ${this.#shown}: it did not end after ${formatBytes(bytes(MOST_UNKNOWN))}, and the server does not say how long it is`,
+            );
           return { done: false, value };
         }
         if (this.#isClosed || size === null) return { done: true, value: undefined };

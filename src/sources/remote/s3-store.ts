@@ -3,7 +3,7 @@ import { InputError } from '../../base/input-error.js';
 import { bucketAndKey, encodedKey } from './address.js';
 import { type AwsKeys, type AwsProfile, findKeys, readProfile, type Variables } from './aws-login.js';
 import { type Answer, get, type Headers, retried, textOf } from './http.js';
-import { codeIn, type RemoteFile, refusal, type Store } from './store.js';
+import { codeIn, ListPages, MOST_PAGE_BYTES, type RemoteFile, refusal, type Store } from './store.js';
 
 /** Keys that expire within this many ms are asked for again. */
 const SOON = 60_000;
@@ -29,18 +29,21 @@ export class S3Store implements Store {
 
   readonly list = async function* (this: S3Store, prefix: string): AsyncGenerator<RemoteFile> {
     const { bucket, key } = bucketAndKey(prefix);
+    const pages = new ListPages(prefix);
     let token: string | null = null;
     do {
       const query = new URLSearchParams({ 'list-type': '2', 'encoding-type': 'url', prefix: key });
       if (token !== null) query.set('continuation-token', token);
       const answer = await this.#send(bucket, '', query.toString().replaceAll('+', '%20'), {});
       if (answer.status !== 200) throw await refusal(prefix, answer, this);
-      const page = await textOf(answer);
-      for (const [, entry] of page.matchAll(/<Contents>([\s\S]*?)<\/Contents>/g)) {
-        const name = decodedKey(fieldOf(entry!, 'Key') ?? '');
-        yield { path: `s3://${bucket}/${name}`, size: Number(fieldOf(entry!, 'Size')) || 0 };
+      const page = await textOf(answer, MOST_PAGE_BYTES);
+      // Split, not matched: without an end, each beginning would be searched to the end of the page.
+      for (const entry of page.split('<Contents>').slice(1)) {
+        const name = decodedKey(fieldOf(entry, 'Key') ?? '');
+        yield { path: `s3://${bucket}/${name}`, size: Number(fieldOf(entry, 'Size')) || 0 };
       }
-      token = fieldOf(page, 'IsTruncated') === 'true' ? fieldOf(page, 'NextContinuationToken') : null;
+      token =
+        fieldOf(page, 'IsTruncated') === 'true' ? pages.next(fieldOf(page, 'NextContinuationToken')) : null;
     } while (token);
   }.bind(this);
 
@@ -135,8 +138,10 @@ export class S3Store implements Store {
 }
 
 function fieldOf(xml: string, name: string): string | null {
-  const [, text] = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml) ?? [];
-  return text === undefined ? null : unescapeXml(text);
+  const [start, end] = [`<${name}>`, `</${name}>`];
+  const from = xml.indexOf(start);
+  const to = from < 0 ? -1 : xml.indexOf(end, from);
+  return to < 0 ? null : unescapeXml(xml.slice(from + start.length, to));
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };

@@ -17,6 +17,31 @@ export interface RemoteFile {
   readonly size: number;
 }
 
+/** At 1,000 objects a page, ten times the objects that are listed at most: some pages are nearly empty. */
+const MOST_PAGES = 2000;
+/** 1,000 names of 1,024 characters, encoded, take less. */
+export const MOST_PAGE_BYTES = 16 << 20;
+
+/** The pages of a list, which a broken server may continue forever. */
+export class ListPages {
+  readonly #shown: string;
+  #count = 0;
+  #last: string | null = null;
+
+  constructor(shown: string) {
+    this.#shown = shown;
+  }
+
+  /** What to ask for the next page with; null: this was the last. */
+  next(token: string | null): string | null {
+    if (!token) return null;
+    if (token === this.#last || ++this.#count >= MOST_PAGES)
+      throw new InputError(`cannot list ${this.#shown}: the list does not end; name a longer prefix`);
+    this.#last = token;
+    return token;
+  }
+}
+
 /** An answer that is not what was asked for, as an error for people. `shown`: the address without secrets. */
 export async function refusal(shown: string, answer: Answer, store: Store): Promise<InputError> {
   const { status } = answer;

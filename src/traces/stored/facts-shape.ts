@@ -1,4 +1,5 @@
 import {
+  amount,
   checked,
   exactly,
   flag,
@@ -17,6 +18,7 @@ import type { CopyTime } from '../../facts/rank-facts.js';
 import {
   below,
   collectivesShape,
+  dividesInto,
   sameLength,
   stepsShape,
   timelineShape,
@@ -79,21 +81,21 @@ const kernelShape = object<KernelTotal>({
   copy: nullable(copyShape),
   name: text,
   count: whole(),
-  total: number(),
-  bytes: number(),
+  total: amount(),
+  bytes: amount(),
   longestTs: number(),
-  longest: number(),
-  grids: list(object<KernelGrid>({ grid: text, count: whole(), total: number() })),
+  longest: amount(),
+  grids: list(object<KernelGrid>({ grid: text, count: whole(), total: amount() })),
 });
 
 const operatorShape = object<OperatorTotal>({
   name: text,
   count: whole(),
-  total: number(),
-  self: number(),
-  roles: number(),
-  longest: number(),
-  longestSelf: number(),
+  total: amount(),
+  self: amount(),
+  roles: amount(),
+  longest: amount(),
+  longestSelf: amount(),
 });
 
 /** Facts in two parts: light facts, which comparing ranks needs, and what pricing needs besides. */
@@ -104,43 +106,43 @@ interface Span {
   readonly ts: number;
   readonly dur: number;
 }
-const spanShape = object<Span>({ ts: number(), dur: number() });
+const spanShape = object<Span>({ ts: number(), dur: amount() });
 
 const oneOffShape = object<OneOffStep>({
   index: number(),
   ts: number(),
-  dur: number(),
-  usual: number(),
+  dur: amount(),
+  usual: amount(),
   others: whole(),
   without: rangeShape,
 });
 
 const gpuShape = object<GpuUnions>({
-  span: number(),
-  compute: number(),
-  nonCompute: number(),
-  idle: number(),
-  commOverlap: nullable(number()),
+  span: amount(),
+  compute: amount(),
+  nonCompute: amount(),
+  idle: amount(),
+  commOverlap: nullable(amount()),
 });
 
 const inputShape = object<InputFacts>({
   inMain: whole(),
   inWorkers: whole(),
   inferred: whole(),
-  queue: nullable(object<LoaderQueue>({ taken: number(), delivered: number(), deliveredUnasked: number() })),
-  waitPerStep: list(number()),
+  queue: nullable(object<LoaderQueue>({ taken: amount(), delivered: amount(), deliveredUnasked: amount() })),
+  waitPerStep: list(amount()),
   longest: nullable(spanShape),
   restarts: list(spanShape),
   name: nullable(text),
-  compile: object<InputFacts['compile']>({ ns: number(), count: whole(), name: nullable(text) }),
+  compile: object<InputFacts['compile']>({ ns: amount(), count: whole(), name: nullable(text) }),
 });
 
 const pausesShape = object<Pauses>({
   count: whole(),
   inSteps: whole(),
-  total: number(),
-  longest: nullable(object<Pause>({ ts: number(), dur: number(), step: number() })),
-  inCall: nullable(object<NonNullable<Pauses['inCall']>>({ name: text, time: number() })),
+  total: amount(),
+  longest: nullable(object<Pause>({ ts: number(), dur: amount(), step: number() })),
+  inCall: nullable(object<NonNullable<Pauses['inCall']>>({ name: text, time: amount() })),
 });
 
 const hardwareShape = object<HardwareUse>({
@@ -152,12 +154,12 @@ const hardwareShape = object<HardwareUse>({
       class: oneOf(CLASSES),
       precision: oneOf(PRECISIONS),
       calls: whole(),
-      total: number(),
-      flops: number(),
-      bytes: number(),
+      total: amount(),
+      flops: amount(),
+      bytes: amount(),
     }),
   ),
-  total: number(),
+  total: amount(),
 });
 
 const withoutPlan: Shape<Plan | null> = exactly(null);
@@ -189,8 +191,8 @@ export const lightFactsShape: Shape<TraceFacts> = checked(
     time: timeShape,
     timePerStep: list(timeShape),
     oneOff: nullable(oneOffShape),
-    startUp: nullable(object<StartUp>({ time: number(), steps: whole(), left: number() })),
-    copies: object<CopyTime>({ toDevice: number(), toHost: number() }),
+    startUp: nullable(object<StartUp>({ time: amount(), steps: whole(), left: amount() })),
+    copies: object<CopyTime>({ toDevice: amount(), toHost: amount() }),
     gpu: nullable(gpuShape),
     collectives: nullable(collectivesShape),
     timeline: nullable(timelineShape),
@@ -209,8 +211,22 @@ export const lightFactsShape: Shape<TraceFacts> = checked(
       }),
     ),
   }),
-  (f) => sameLength(f.steps.count, f.timePerStep),
+  ({ steps, time, timePerStep }) =>
+    sameLength(steps.count, timePerStep) ??
+    dividesInto('classes', time, steps.recorded) ??
+    firstFault(timePerStep, (one, i) => dividesInto('classes of a step', one, steps.periods[i]!)),
 );
+
+function firstFault<T>(
+  items: readonly T[],
+  faultOf: (item: T, index: number) => string | null,
+): string | null {
+  for (const [i, item] of items.entries()) {
+    const fault = faultOf(item, i);
+    if (fault !== null) return fault;
+  }
+  return null;
+}
 
 /** What light facts leave out. */
 export interface FactsDetail {

@@ -7,7 +7,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from ..own_files import OwnFile, create
+from ..own_files import OwnFile, create, make_folders
 
 try:
     import fcntl
@@ -51,7 +51,7 @@ class LogFile:
         Opens the file, or another name next to it if that is in use or not a plain file. True if it is the file we
         wrote to before.
         """
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_folders(self.path.parent)
         file = self._claim()
         for _ in range(TRIES):
             if file is None:

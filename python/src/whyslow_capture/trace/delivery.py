@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from ..own_files import partial_path
+from ..own_files import make_folders, partial_path
 from ..problems import ProblemLog, describe
 from .budget import MB, WindowBudget
 from .export import Compression, Exporter
@@ -99,7 +99,7 @@ class Delivery:
             self._problems.warn("trace_disk", f"a trace was not written: {refusal}")
             report.fail(refusal)
             return False
-        raw.parent.mkdir(parents=True, exist_ok=True)
+        make_folders(raw.parent)
         report.raw_bytes = window.save(str(raw))
         window.release()
         report.seconds = dict(window.seconds)
@@ -132,7 +132,7 @@ class Delivery:
         if refusal is not None:
             return "trace_budget", refusal
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
+            make_folders(target.parent)
         except OSError as error:
             return "trace_folder", describe(error)
         if not os.access(target.parent, os.W_OK):
