@@ -10,7 +10,7 @@ import { type ProcessStacks, processStacks, type RankProfile } from './hang/proc
 import type { RankDump } from './hang/progress.js';
 import type { RankActivity } from './ranks/rank-activity.js';
 
-export type { MemoryKind } from '../memory/kinds.js';
+export { MEMORY_KINDS, type MemoryKind } from '../memory/kinds.js';
 export type { MemoryFacts } from '../memory/memory-facts.js';
 export type { CompiledFunction, FailedGuard, GraphBreak, GuardKind } from '../model/compile-log.js';
 

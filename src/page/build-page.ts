@@ -10,6 +10,7 @@ import type { EventLogRun } from '../model/event-log.js';
 import type { Plan } from '../replay/plan.js';
 import type { Report } from '../report/report.js';
 import { outsideOf } from '../rules/kit/price.js';
+import { memoryOnPage, waitsOnPage } from './memory-and-waits.js';
 import type { CollectiveRow, GpuRow, JobOverTime, KernelRow, OperatorRow, PageData } from './page-data.js';
 import { rankStepsOf } from './rank-steps.js';
 import type { Lever, WhatIfPlan } from './what-if.js';
@@ -30,6 +31,8 @@ export function buildPage(diagnosis: Diagnosis, report: Report, title: string | 
     whatIf: whatIfOf(decisive),
     jobOverTime: jobOverTime(diagnosis),
     gpus: gpusOf(diagnosis),
+    memory: memoryOnPage(diagnosis.evidence),
+    waits: waitsOnPage(diagnosis.evidence),
   };
 }
 

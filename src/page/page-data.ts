@@ -24,6 +24,39 @@ export interface PageData {
   /** Where the job's time went, from start to end. Null: not recorded. */
   readonly jobOverTime: JobOverTime | null;
   readonly gpus: readonly GpuRow[];
+  /** Null: no memory snapshot. */
+  readonly memory: MemoryOnPage | null;
+  /** Null: no dump shows ranks that wait. */
+  readonly waits: WaitsOnPage | null;
+}
+
+/** What holds the memory of a GPU. */
+export interface MemoryOnPage {
+  readonly title: string;
+  /** The GPU; empty: there is only one. */
+  readonly who: string;
+  /** At the peak, the most first. */
+  readonly parts: readonly {
+    readonly kind: string;
+    readonly bytes: number;
+    readonly lines: readonly { readonly at: string; readonly bytes: number }[];
+  }[];
+  readonly kinds: readonly string[];
+  /** The largest sum of a slice. */
+  readonly most: number;
+  /** Bytes by kind, at the highest moment of each slice. */
+  readonly slices: readonly (readonly number[])[];
+  readonly seconds: number;
+}
+
+/** Those that wait for culprits come first. */
+export interface WaitsOnPage {
+  readonly culprits: readonly number[];
+  readonly waits: readonly {
+    readonly ranks: readonly number[];
+    readonly on: readonly number[];
+    readonly call: string;
+  }[];
 }
 
 /**

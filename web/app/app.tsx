@@ -6,12 +6,14 @@ import { DataQuality } from './data-quality.js';
 import { Findings } from './findings.js';
 import { Gpus } from './gpus.js';
 import { Hardware } from './hardware.js';
+import { Memory } from './memory.js';
 import type { Navigator } from './navigator.js';
 import { Ranks } from './ranks.js';
 import type { PageSource } from './source.js';
 import { Tables } from './tables.js';
 import { TimelineSection } from './timeline-section.js';
 import { Verdict } from './verdict.js';
+import { Waits } from './waits.js';
 import { WhatIf } from './what-if.js';
 import { WholeJob } from './whole-job.js';
 
@@ -39,6 +41,8 @@ export function App({ page, source, navigator, isLive = false }: AppProps) {
       <main>
         <Verdict page={page} />
         <Changes page={page} isLive={isLive} />
+        <Waits page={page} />
+        <Memory page={page} />
         {late && <Ranks page={page} navigator={navigator} />}
         <Findings page={page} navigator={navigator} />
         <Hardware page={page} />
