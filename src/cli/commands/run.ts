@@ -26,7 +26,7 @@ import { duration, percentage, ranksOrAll, wholeNumber } from '../common/argumen
 import { type Joined, joinNodes } from '../common/nodes.js';
 import { type CommandContext, say } from '../common/output.js';
 import { showInBrowser } from '../common/show-in-browser.js';
-import { WATCHED_FROM, WatchChild } from '../watch/watch-child.js';
+import { WatchChild } from '../watch/watch-child.js';
 import { addWatchFlags, type WatchFlags } from '../watch/watch-flags.js';
 import { diagnosed, forTerminal } from './diagnose.js';
 
@@ -98,11 +98,7 @@ export function registerRun(program: Command, context: CommandContext): void {
     .option('--stdout', 'print the diagnosis to standard output instead of standard error')
     .option('--report <file>', 'also write the report as JSON')
     .option('--wait <time>', 'wait for other nodes at the end, e.g. 30s or 5min (default: 60s)', duration)
-    .option(
-      '--watch',
-      'report when, where and why the job gets slower, from its start (default: from ten minutes on)',
-    )
-    .option('--no-watch', 'do not')
+    .option('--watch', 'report when, where and why the job gets slower, while it runs')
     .option('--open', 'show the diagnosis so far in the browser while the job runs')
     .option('--port <n>', 'with --open: listen on this port (default: a free one)', wholeNumber(1, 65_535))
     .addHelpText('after', EXAMPLES);
@@ -215,10 +211,9 @@ function watchOf(
   options: RunOptions,
   context: CommandContext,
 ): WatchChild | null {
-  if (options.watch === false || launchIndex(process.env, words) !== 0) return null;
   const asked = options.watch || isAsked(options);
-  const { maxOverhead } = options;
-  return new WatchChild(out, options, maxOverhead, asked ? 0 : WATCHED_FROM, (line) => say(context, line));
+  if (!asked || launchIndex(process.env, words) !== 0) return null;
+  return new WatchChild(out, options, options.maxOverhead, (line) => say(context, line));
 }
 
 const isAsked = ({ metrics, notify, onIncident }: WatchFlags) =>

@@ -7,53 +7,37 @@ import { asArguments, type WatchFlags } from './watch-flags.js';
 
 /** How long the last look, and telling of what it finds, may take once the job has ended, ms. */
 const LAST_LOOK_MS = 10_000;
-/** Shorter jobs are not watched unless asked for: there is little to save. ms. */
-export const WATCHED_FROM = 600_000;
 
 /**
  * `whyslow watch` in a process of its own, next to `whyslow run`: it must not keep that from passing signals on. Ends with the job, or
  * when `whyslow run` is gone and its standard input closes. Never fails.
  */
 export class WatchChild {
-  readonly #start: () => void;
-  readonly #timer: NodeJS.Timeout | null = null;
-  #child: ChildProcess | null = null;
+  readonly #child: ChildProcess;
 
-  /** `after`: ms. */
-  constructor(
-    out: string,
-    flags: WatchFlags,
-    maxOverhead: number | undefined,
-    after: number,
-    tell: (line: string) => void,
-  ) {
+  constructor(out: string, flags: WatchFlags, maxOverhead: number | undefined, tell: (line: string) => void) {
     const args = ['watch', out, '--until-stdin-ends', '--windows', ...asArguments(flags)];
     if (maxOverhead !== undefined) args.push('--max-overhead', `${maxOverhead}`);
-    this.#start = () => {
-      const program = fileURLToPath(new URL('bin/whyslow.js', packageRoot()));
-      const child = spawn(process.execPath, [program, ...args], {
-        stdio: ['pipe', 'pipe', 'pipe'],
-        env: { ...process.env, NO_COLOR: '1' },
-        // Ctrl-C in the terminal must not end it before the job.
-        detached: true,
-      });
-      child.once('error', () => {});
-      child.stdin.on('error', () => {});
-      for (const output of [child.stdout, child.stderr])
-        createInterface({ input: output })
-          .on('line', tell)
-          .on('error', () => {});
-      this.#child = child;
-    };
-    if (after === 0) this.#start();
-    else this.#timer = setTimeout(this.#start, after).unref();
+    const program = fileURLToPath(new URL('bin/whyslow.js', packageRoot()));
+    const child = spawn(process.execPath, [program, ...args], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env: { ...process.env, NO_COLOR: '1' },
+      // Ctrl-C in the terminal must not end it before the job.
+      detached: true,
+    });
+    child.once('error', () => {});
+    child.stdin.on('error', () => {});
+    for (const output of [child.stdout, child.stderr])
+      createInterface({ input: output })
+        .on('line', tell)
+        .on('error', () => {});
+    this.#child = child;
   }
 
   /** The job has ended. Resolves once the rest of it is judged. */
   async jobEnded(): Promise<void> {
-    if (this.#timer) clearTimeout(this.#timer);
     const child = this.#child;
-    if (!child || child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+    if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
     const ended = once(child, 'close');
     child.stdin?.end();
     const late = setTimeout(() => child.kill('SIGKILL'), LAST_LOOK_MS);
