@@ -41,7 +41,7 @@ TAIL = """\
 ## What a report loses with the public hooks only
 
 Five CPU jobs of this project, each measured by `whyslow run` with `WHYSLOW_HOOKS=all` and with `WHYSLOW_HOOKS=public` (2026-11-19, a
-busy machine with 2 cores; the comparison is of what is found, not of times).
+busy machine with 2 cores, most jobs shortened to a minute; the comparison is of what is found, not of times).
 
 | job | with all hooks | with the public ones |
 | --- | --- | --- |

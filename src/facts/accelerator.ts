@@ -1,5 +1,16 @@
 /** Which kind of device a job computes on. `unknown`: one that is none of the others. `none`: only the CPU, as far as is known. */
-export const DEVICE_KINDS = ['cuda', 'rocm', 'xpu', 'npu', 'mtia', 'hpu', 'mps', 'unknown', 'none'] as const;
+export const DEVICE_KINDS = [
+  'cuda',
+  'rocm',
+  'xpu',
+  'npu',
+  'mtia',
+  'hpu',
+  'xla',
+  'mps',
+  'unknown',
+  'none',
+] as const;
 export type DeviceKind = (typeof DEVICE_KINDS)[number];
 
 /** The device of a recording, and how much of it the recording shows. */
@@ -32,6 +43,7 @@ const WORDS: Readonly<Record<DeviceKind, DeviceWords>> = {
   },
   mtia: { name: 'an MTIA accelerator', activity: 'ProfilerActivity.MTIA', tool: null },
   hpu: { name: 'a Gaudi accelerator', activity: 'ProfilerActivity.HPU', tool: 'the Gaudi profiler' },
+  xla: { name: 'an XLA device, such as a TPU', activity: null, tool: 'XProf' },
   mps: { name: 'an Apple GPU', activity: null, tool: 'Instruments (torch.mps.profiler)' },
   unknown: { name: 'an accelerator', activity: null, tool: null },
   // A device that the recording does not show is most likely NVIDIA's.
@@ -45,9 +57,10 @@ export const vendorTool = (kind: DeviceKind): string | null => WORDS[kind].tool;
 
 /** What to record so that both the host and the device are in the trace. */
 export function recordBoth(kind: DeviceKind): string {
-  if (kind === 'mps')
-    return 'record with torch.mps.profiler and Instruments: torch.profiler does not record Apple GPUs';
-  return `record with ProfilerActivity.CPU and ${WORDS[kind].activity ?? 'the activity of the accelerator'}`;
+  const { name, activity, tool } = WORDS[kind];
+  if (activity === null && tool !== null)
+    return `record with ${tool}: torch.profiler does not record ${name}`;
+  return `record with ProfilerActivity.CPU and ${activity ?? 'the activity of the accelerator'}`;
 }
 
 /** What settles that nothing of the device can be judged, because its events are not understood. */
@@ -57,6 +70,9 @@ export function insteadOfUnread(kind: DeviceKind): string {
     ? 'look at the device’s time in its vendor’s own tools'
     : `look at the device’s time in ${tool}`;
 }
+
+/** Whether torch.profiler can record its work. */
+export const isRecordable = (kind: DeviceKind): boolean => WORDS[kind].activity !== null;
 
 /** Code of the problem that a recording of Nsight Systems has no kernels. */
 export const NO_KERNELS = 'no-kernels';

@@ -62,6 +62,7 @@ describe('the device of a trace', () => {
     ['MTIA’s events', 'mtia', MTIA, device('ARTEMIS')],
     ['Gaudi in the header', 'hpu', [], device('HL-225')],
     ['operators of MPS', 'mps', [span('cpu_op', 'aten::_mps_convolution')], {}],
+    ['operators of torch_xla', 'xla', [span('cpu_op', 'xla::mark_step')], {}],
     ['calls of a GPU that copies CUDA', 'unknown', [span('cuda_runtime', 'musaLaunchKernel')], {}],
     ['calls of another device', 'unknown', [span('privateuse1_runtime', 'launch')], {}],
     ['a process of another device', 'unknown', [label(9, 'TPX 0'), span('tpx_task', 'mm', { pid: 9 })], {}],

@@ -51,6 +51,7 @@ const BY_OPERATOR: readonly (readonly [DeviceKind, RegExp])[] = [
   ['mps', /^aten::_?mps_/],
   ['npu', /^(?:npu::|torch_npu::|aten::npu_)/],
   ['hpu', /^hpu::/],
+  ['xla', /^(?:xla|torch_xla)::/],
 ];
 
 function kindOf(trace: Trace, unread: number): DeviceKind {

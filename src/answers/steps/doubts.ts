@@ -6,6 +6,7 @@ import {
   type DeviceKind,
   deviceName,
   insteadOfUnread,
+  isRecordable,
   markSteps,
   NO_KERNELS,
   RECORD_KERNELS,
@@ -96,8 +97,10 @@ export const DOUBT_CHECKS = [
     id: 'unseen-gpu',
     text: 'no GPU work was recorded, although there is a GPU',
     settledBy: (view) => {
-      const tool = deviceOf(view) === 'cuda' || deviceOf(view) === 'none' ? ' (nsys)' : '';
-      return `${recordBoth(deviceOf(view))}; if both were on, another profiler${tool} may have been attached`;
+      const kind = deviceOf(view);
+      if (!isRecordable(kind)) return recordBoth(kind);
+      const tool = kind === 'cuda' || kind === 'none' ? ' (nsys)' : '';
+      return `${recordBoth(kind)}; if both were on, another profiler${tool} may have been attached`;
     },
     comesFirst: true,
     // The host's time means nothing without the GPU's. But a job that is busy in its operators may not use the GPU at all.

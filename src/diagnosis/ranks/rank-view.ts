@@ -168,6 +168,8 @@ export function unseenGpu(view: RankView): 'launched' | 'listed' | 'unread' | nu
   const { detail, device, accelerator } = view.facts;
   if (accelerator.unread > 0) return 'unread';
   if (detail?.operators.some(({ name }) => startsGpuWork(name))) return 'launched';
+  // Operators of its own show the device (MPS, XLA, …), and torch.profiler records no work of it.
+  if (device === null && accelerator.kind !== 'none' && accelerator.kind !== 'cuda') return 'launched';
   // Capture knows whether the job uses a GPU.
   if (view.log?.facts.phases.allHost) return null;
   return device === null || computesOnCpu(view) ? null : 'listed';
