@@ -23,6 +23,10 @@ export function differentCalls(job: JobProgress): DifferentCalls | null {
   return found.find((f) => f.enteredNs === first)?.different ?? null;
 }
 
+/** Gloo describes its groups as `undefined`. */
+const nameOf = ({ description, group }: DumpedCall) =>
+  description && description !== 'undefined' ? description : `group ${group}`;
+
 /** Collectives that gather or scatter may have other sizes on each rank. */
 const SIZES_DIFFER = /gather|scatter|all_?to_?all|broadcast|^reduce$|coalesced/i;
 
@@ -51,7 +55,7 @@ function differentIn(group: string, job: JobProgress) {
         );
     return {
       different: {
-        group: here[0]!.call.description || group,
+        group: nameOf(here[0]!.call),
         sequence,
         calls,
         odd: odd.toSorted(ascending),
