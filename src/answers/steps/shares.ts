@@ -35,11 +35,10 @@ export const MIN_NAMED = 0.1;
 /** A wait must take at least this part of the GPU's computing time to be named instead of it. */
 const BESIDE_GPU = 0.25;
 /**
- * The same without a GPU. Computing on the CPU can be shortened as well as a wait can, and work that moves to other processes takes
- * the same cores: the larger one is named, the wait if they are alike. Of the jobs with timers in ../shared/jobs, two are healthy
- * although they wait for a fifth to a third of what they compute.
+ * The same for input without a GPU: workers that take it over compute on the same cores as the model. The larger one is named, the
+ * wait if they are alike.
  */
-const BESIDE_CPU = 0.8;
+const INPUT_BESIDE_CPU = 0.8;
 /** A runner-up within this factor is named too (docs/method/verdict.md). */
 export const CLOSE = 1.5;
 
@@ -82,21 +81,23 @@ export const sharesAsRecorded = (view: RankView): Shares | null =>
 export function bestClass(shares: Shares, lateComputing: number): VerdictClass {
   if (shares.gpu >= BUSY) return 'gpu';
   const wait = largestWaits(shares)[0]!;
-  return shares[wait] >= leastNamed(shares, lateComputing) ? wait : 'gpu';
+  return shares[wait] >= leastNamed(wait, shares, lateComputing) ? wait : 'gpu';
 }
 
 const largestWaits = (shares: Shares) => WAITS.toSorted((a, b) => shares[b] - shares[a]);
 
 /** The share from which a wait is named. */
-const leastNamed = (shares: Shares, lateComputing: number) =>
-  Math.max(MIN_NAMED, (shares.onHost ? BESIDE_CPU : BESIDE_GPU) * shares.gpu, lateComputing);
+function leastNamed(wait: VerdictClass, shares: Shares, lateComputing: number): number {
+  const beside = wait === 'data' && shares.onHost ? INPUT_BESIDE_CPU : BESIDE_GPU;
+  return Math.max(MIN_NAMED, beside * shares.gpu, lateComputing);
+}
 
 /** Confidence from the distance to the nearest other answer, before any doubts. */
 export function certaintyOf({ shares, best, lateComputing }: Judgment): number {
   const otherWait = largest(WAITS.filter((c) => c !== best).map((c) => shares[c]));
   if (best === 'gpu') return 0.55 + Math.min(0.42, Math.abs(shares.gpu - otherWait) * 0.7);
   // Input that steps will wait for once the prefetch queue is empty does not lead yet.
-  const lead = Math.max(0, shares[best] - Math.max(otherWait, leastNamed(shares, lateComputing)));
+  const lead = Math.max(0, shares[best] - Math.max(otherWait, leastNamed(best, shares, lateComputing)));
   return 0.6 + Math.min(0.37, lead * 0.7);
 }
 
