@@ -207,6 +207,8 @@ def test_whyslow_run_finds_the_capture_of_a_script(
     assert steps_of(out) == [0, 1, 2]
     assert f"`whyslow run` measures into {out}, so capture(" in capsys.readouterr().err
     assert json.loads((out / "run.json").read_text())["launch"] == ["torchrun", "my train.py"]
+    armed.disarm()
+    assert whyslow_capture.patches() == [], "what the script's capture had wrapped is gone with it"
 
 
 def test_a_job_by_itself_is_started_again_by_its_own_command(monkeypatch: pytest.MonkeyPatch) -> None:

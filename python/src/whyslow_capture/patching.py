@@ -101,7 +101,21 @@ class Patch(Installed):
             setattr(self._owner, self._name, self._before)
         self.is_removed = True
         self._is_gone()
+        self._uncover()
         return True
+
+    def _uncover(self) -> None:
+        """What ours had wrapped may be ours too, and should be gone already: `whyslow run` arms before a script's own capture."""
+        for each in list(_in_place):
+            if (
+                isinstance(each, Patch)
+                and each.is_covered
+                and each._owner is self._owner
+                and each._name == self._name
+                and each._ours is self._before
+            ):
+                each.remove()
+                return
 
 
 class Patches:
