@@ -18,15 +18,19 @@ from whyslow_capture.hooks.periods import LEARNING_ROUNDS
 X = torch.randn(4, 8)
 
 
+@pytest.fixture(autouse=True)
+def nothing_left_behind(tmp_path: Path) -> None:
+    """A capture of another test that ended inside an optimizer step leaves its hooks to the next capture."""
+    with capturing(tmp_path / "before"):
+        pass
+
+
 def in_place() -> tuple[object, int]:
     return torch.autograd.backward, len(torch_optimizer._global_optimizer_pre_hooks)
 
 
 def test_patches_are_in_place_only_in_recorded_steps(tmp_path: Path) -> None:
     job, seen = Job(), []
-    # A capture that ended inside an optimizer step leaves its hooks to the next capture.
-    with capturing(tmp_path / "before"):
-        pass
     before = in_place()
     with capturing(tmp_path, record_every_n_steps=8):
         for x in batches(25):

@@ -140,6 +140,7 @@ def test_a_capture_can_end_inside_an_optimizer_step(tmp_path: Path) -> None:
         job.step(batches(1)[0])  # torch would fail if its hooks changed during the iteration
         job.step(batches(1)[0])
     assert steps_of(tmp_path) == [0]
+    assert not [p for p in whyslow_capture.patches() if p.kind == "replaced" and not p.is_covered]
 
 
 def test_our_errors_never_reach_the_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

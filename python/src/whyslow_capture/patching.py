@@ -105,7 +105,7 @@ class Patch(Installed):
         return True
 
     def _uncover(self) -> None:
-        """What ours had wrapped may be ours too, and should be gone already: `whyslow run` arms before a script's own capture."""
+        """Ours may have wrapped one that should be gone: `whyslow run` arms before a script's own capture."""
         for each in list(_in_place):
             if (
                 isinstance(each, Patch)

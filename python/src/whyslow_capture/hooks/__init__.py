@@ -43,6 +43,7 @@ class InstalledHooks:
 
     def __call__(self) -> None:
         tracker = self._tracker
+        tracker.is_installed = False
         optimizer.detach(tracker)
         tracker.disarm()
         # Wrappers that someone else has wrapped must stay. With the recorder off they only pass calls on.

@@ -81,6 +81,8 @@ class PhaseTracker:
         self.copies: CopyTimer | None = None
         self.forward: ForwardEntry | None = None
         self.gradient_sync: GradientSync | None = None
+        self.is_installed = True
+        """False after the capture has ended, which the job may do inside an optimizer step."""
         self.in_backward = False
         self.stepped_in_backward = False
         self._seen: set[int] = set()
@@ -329,6 +331,8 @@ class PhaseTracker:
     def _watch(self, wanted: bool, optimizer: int = 0, role: int = 0) -> None:
         """Whether to watch backward passes and optimizer begins. `optimizer`: the id of the one that needs none."""
         self.plain_optimizer = 0
+        if not self.is_installed:
+            return
         if wanted:
             self._quiet = 0
             if self.backward is not None:
