@@ -82,7 +82,7 @@ const step = z.strictObject({
   times_ms: z
     .array(ms)
     .describe(
-      'step times that ms is the mean of, in order: what compare needs; of many steps, means of groups of equal length',
+      'step times that ms is the mean of, in order: what compare needs; of many steps, means of groups of equal length; if unrecorded steps set the pace, means from one recorded step to the next',
     ),
   corrected: z.boolean().describe("true: ms is an estimate, profiled_ms without the profiler's own cost"),
   parts: z

@@ -202,6 +202,28 @@ describe('a job without GPU', () => {
 });
 
 describe('a whole iteration every tenth step, as whyslow_capture writes it', () => {
+  // Eight workers deliver in bursts: most steps take 2 ms, and every ninth one waits. 21 ms per step in all.
+  const inBursts = (waits: (step: number) => number) =>
+    analyzeOne(
+      HEADER,
+      steps(
+        0,
+        200,
+        (step) => [
+          `training_step ${2 + waits(step)} host +${21 * step}`,
+          `data_wait ${1 + waits(step)} host +${21 * step}`,
+        ],
+        10,
+      ),
+    );
+
+  it('keeps the time per step of the stretches between recorded steps, if those decide how long a step takes', () => {
+    const bursty = inBursts((step) => (step === 90 ? 170 : 0));
+    expect(ms(bursty.step)).toBe(21);
+    expect(bursty.paces).toEqual(Array(20).fill(21e6));
+    expect(inBursts(() => 19).paces).toEqual([]);
+  });
+
   it('an iteration that is recorded every tenth step is divided by when phases ran', () => {
     const lines = steps(
       ...([10, 90] as const),

@@ -56,6 +56,8 @@ export interface EventFacts {
   readonly timeline: RankTimeline | null;
   /** Time and number of each step that counts. */
   readonly periods: readonly Ns[];
+  /** ns per step between recorded steps, if all steps together set `step`. Else empty. */
+  readonly paces: readonly Ns[];
   readonly indices: readonly number[];
   /** The steps became slower during the run. Null: they did not. */
   readonly change: PaceChange | null;
@@ -159,6 +161,7 @@ function factsOf(run: EventLogRun, records: RankRecords, periods: StepPeriods): 
     },
     timeline,
     periods: periods.ns,
+    paces: step === recorded ? [] : gaps.each.map(ns),
     indices: steps.map((s) => s.number),
     change: paceChange(
       steps.map((s) => s.number),

@@ -38,6 +38,8 @@ export interface LogFacts extends RankFacts {
   readonly phases: PhaseKnowledge;
   /** The steps became slower during the run. Null: they did not. */
   readonly change: PaceChange | null;
+  /** ns per step between recorded steps, if all steps together set the step time. Else empty. */
+  readonly paces: readonly Ns[];
   /** Phases by name, mean per recorded step. They may be nested. */
   readonly named: readonly { readonly name: string; readonly ns: Ns }[];
 }
@@ -68,6 +70,7 @@ export function logFactsOf(log: EventFacts, collectives: RankCollectives | null)
     timeline: log.timeline,
     phases: log.knowledge,
     change: log.change,
+    paces: log.paces,
     named: log.phases.map(({ name, ns }) => ({ name, ns })),
   };
 }

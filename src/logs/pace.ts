@@ -14,6 +14,8 @@ interface Pace {
 export interface GapPeriods extends Pace {
   /** How many steps they cover. */
   readonly steps: number;
+  /** ns per step of each, in order. */
+  readonly each: readonly number[];
 }
 
 /** Steps that gaps must cover to say how long a step takes, where consecutive steps were timed as well. */

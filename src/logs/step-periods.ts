@@ -167,7 +167,8 @@ function gapPeriods(
   });
   const sum = (of: 'ns' | 'steps') => gaps.reduce((n, gap) => n + gap[of], 0);
   const covered = sum('steps');
-  return { mean: sum('ns') / covered, median: median(gaps.map((gap) => gap.ns / gap.steps)), steps: covered };
+  const each = gaps.map((gap) => gap.ns / gap.steps);
+  return { mean: sum('ns') / covered, median: median(each), steps: covered, each };
 }
 
 /** Phases one after the other. Collectives and the job's own phases are inside the model's phases, if there are any. */

@@ -90,13 +90,19 @@ const meanShares = (ranks: readonly ReportRank[]): TimeShares =>
 /** More are averaged in groups: a report stays small. */
 const MAX_TIMES = 400;
 
+/** Fewer stretches show less than the steps themselves. */
+const ENOUGH_PACES = 5;
+
 /**
  * The step times that `step.ms` is the mean of, in order: recorded steps without the profiler's cost, with the time between
  * steps spread evenly. A log has more steps than a trace.
  */
 export function stepTimes(view: RankView): readonly Ms[] {
   const log = view.source === 'trace' ? view.log : view;
-  const { periods } = log && isMeasured(view.step) ? log.facts.steps : view.facts.steps;
+  const measured = log && isMeasured(view.step) ? log.facts : null;
+  // With bursts of waiting, a few recorded steps differ far more than the stretches between them, which hold all steps.
+  const isPaced = measured !== null && measured.paces.length >= ENOUGH_PACES;
+  const periods = isPaced ? measured.paces : (measured ?? view.facts).steps.periods;
   if (periods.length === 0) return [];
   const size = Math.ceil(periods.length / MAX_TIMES);
   const groups = Array.from({ length: Math.floor(periods.length / size) }, (_, g) =>

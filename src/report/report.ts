@@ -69,7 +69,7 @@ export interface ReportStep {
   /** step time as the profiler recorded it; null without a trace */ readonly profiled_ms: Ms | null;
   /** how profiled_ms divides, if that names another bottleneck than the estimate without the profiler, or the estimate is at its limit; else null */
   readonly profiled_time: TimeShares | null;
-  /** step times that ms is the mean of, in order: what compare needs; of many steps, means of groups of equal length */
+  /** step times that ms is the mean of, in order: what compare needs; of many steps, means of groups of equal length; if unrecorded steps set the pace, means from one recorded step to the next */
   readonly times_ms: readonly Ms[];
   /** true: ms is an estimate, profiled_ms without the profiler's own cost */ readonly corrected: boolean;
   /** parts of ms with a name: time between training steps (checkpoint, evaluation, logging), and the job's own phases on the host */

@@ -30,9 +30,9 @@ const yaml = (path: string): unknown =>
 /** What `whyslow run -- bash -c "MS SEED"` would record: noisy steps. All other commands are the real ones. */
 const recorder = (log: string) => `#!/bin/sh
 if [ "$1" = run ]; then
-  mkdir -p "$3"; echo '{"whyslow": 1, "run": null}' > "$3/run.json"; cp "$WHYSLOW_TEST_LOG" "$3/events.jsonl"; echo "ran: $7" >> ${log}
+  mkdir -p "$3"; echo '{"whyslow": 1, "run": null}' > "$3/run.json"; cp "$WHYSLOW_TEST_LOG" "$3/events.jsonl"; echo "ran: $7" >> "${log}"
 else
-  exec ${process.execPath} ${program()} "$@"
+  exec "${process.execPath}" "${program()}" "$@"
 fi
 `;
 

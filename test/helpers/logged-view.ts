@@ -39,6 +39,7 @@ export function loggedView(classes: Partial<Record<TimeClass, number>>): LogView
     timeline: null,
     phases: PHASES,
     change: null,
+    paces: [],
     named: [],
   };
   return viewLog(0, facts, { step, job: null, notes: [] });

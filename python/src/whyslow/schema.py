@@ -120,7 +120,8 @@ class ReportStep:
     """
     times_ms: tuple[float, ...]
     """
-    step times that ms is the mean of, in order: what compare needs; of many steps, means of groups of equal length
+    step times that ms is the mean of, in order: what compare needs; of many steps, means of groups of equal length; if
+    unrecorded steps set the pace, means from one recorded step to the next
     """
     corrected: bool
     """true: ms is an estimate, profiled_ms without the profiler's own cost"""
