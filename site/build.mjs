@@ -107,6 +107,7 @@ function pageOf(path, text, pages) {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escaped(titleOf(text))} · whyslow</title>
+<link rel="stylesheet" href="${up('theme.css')}">
 <link rel="stylesheet" href="${up('site.css')}">
 <header><a class="home" href="${up('index.html')}">whyslow</a>
 <label class="search"><span>Search</span> <input type="search" id="search" autocomplete="off" data-up="${up('index.html').replace('index.html', '')}"></label></header>
@@ -163,6 +164,8 @@ export async function buildSite(out = join(root, 'build/site')) {
     `window.SITE_INDEX = ${JSON.stringify(searchIndex(pages)).replaceAll('<', '\\u003c')};\n`,
   );
   for (const name of ['site.css', 'search.js']) copyFileSync(new URL(name, import.meta.url), join(out, name));
+  // The colors of the report's page.
+  copyFileSync(join(root, 'web/app/theme.css'), join(out, 'theme.css'));
   cpSync(join(docs, 'images'), join(out, 'images'), { recursive: true });
   for (const name of readdirSync(docs).filter((n) => n.endsWith('.json')))
     copyFileSync(join(docs, name), join(out, name));
