@@ -84,7 +84,7 @@ function renderMarkdown(path, text, pages) {
   return { html: marked.parse(text), headings };
 }
 
-const titleOf = (text) => /^# (.+)$/m.exec(text)?.[1]?.replaceAll('`', '') ?? '';
+const titleOf = (text) => (/^# (.+)$/m.exec(text)?.[1] ?? '').replace(/\\(.)/g, '$1').replaceAll('`', '');
 
 function menu(from, pages) {
   const up = (address) => posix.relative(posix.dirname(from), address);

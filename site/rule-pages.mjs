@@ -11,6 +11,9 @@ const RISKS = {
   data: 'data: the model may see other samples',
 };
 
+/** Texts of rules are plain: `__next__` is a name, not bold. */
+const plain = (text) => text.replace(/[\\`*_{}[\]<>|#]/g, '\\$&');
+
 /** The rules as Markdown: one page each, and a list of all. */
 export function rulePages(rules) {
   return [
@@ -23,7 +26,7 @@ const named = ({ id, alias }) => (alias ? `${alias} · ${id}` : id);
 
 function listOf(rules) {
   const rows = rules.map(
-    (r) => `| [${r.id}](${r.id}.md) | ${r.alias ?? ''} | ${r.cost ?? ''} | ${r.title} |`,
+    (r) => `| [${r.id}](${r.id}.md) | ${r.alias ?? ''} | ${r.cost ?? ''} | ${plain(r.title)} |`,
   );
   return [
     '# Rules',
@@ -37,10 +40,10 @@ function listOf(rules) {
 }
 
 function pageOf(rule, rules) {
-  const part = (heading, text) => (text ? [`## ${heading}`, '', text, ''] : []);
+  const part = (heading, text) => (text ? [`## ${heading}`, '', plain(text), ''] : []);
   const siblings = rules.filter((r) => r.alias !== null && r.alias === rule.alias && r !== rule);
   return [
-    `# ${rule.title}`,
+    `# ${plain(rule.title)}`,
     '',
     `Rule \`${named(rule)}\`. Needs ${rule.needs}.`,
     '',
@@ -53,7 +56,7 @@ function pageOf(rule, rules) {
     ...part('Good to know', rule.more),
     ...thresholdsOf(rule),
     ...(siblings.length > 0
-      ? ['## Rules with the same number', '', ...siblings.map((r) => `- [${r.title}](${r.id}.md)`), '']
+      ? ['## Rules with the same number', '', ...siblings.map((r) => `- [${plain(r.title)}](${r.id}.md)`), '']
       : []),
   ].join('\n');
 }
@@ -69,7 +72,7 @@ function thresholdsOf({ thresholds }) {
     '',
     '| what | value | where it comes from |',
     '| --- | --- | --- |',
-    ...thresholds.map((t) => `| ${t.name} | ${figure(t)} | ${t.source} |`),
+    ...thresholds.map((t) => `| ${plain(t.name)} | ${plain(figure(t))} | ${plain(t.source)} |`),
     '',
   ];
 }

@@ -41,7 +41,8 @@ describeWithBrowser('the site of the documentation', () => {
   });
 
   it('search finds a problem code, and Enter opens it', async () => {
-    const { page } = await openFile(browser, join(folder, 'rules/tf32-off.html'));
+    const { page } = await openFile(browser, join(folder, 'rules/num-workers-zero.html'));
+    expect(await page.textContent('main')).toContain('DataLoader.__next__ of a _SingleProcess');
     await page.fill('#search', 'short-window');
     await page.press('#search', 'Enter');
     await page.waitForURL(/problems\.html#short-window$/);
