@@ -1,4 +1,4 @@
-import { formatPercent, formatTime, formatWholePercent, share, toMs } from '../../base/units.js';
+import { formatCount, formatPercent, formatTime, formatWholePercent, share, toMs } from '../../base/units.js';
 import type { Hardware, KernelUse, KindUse, WorkKind } from '../../diagnosis/ranks/hardware.js';
 
 /** A smaller gain is within the noise of real runs. As in rules/kit/price.ts, with room for what the peaks leave out. */
@@ -41,8 +41,10 @@ export function hardwareWords(hardware: Hardware, step: number, fixes: readonly 
       ? `Peaks: ${rates.name}, ${rates.source}`
       : `The peaks of ${device ?? 'this device'} are not in whyslow’s table, so only the rates are known`,
     ...leftOver(hardware, step, fixes),
-    ...(unknown >= WORTH_NAMING && rates
-      ? [`${formatWholePercent(unknown)} of the GPU’s time has no known shapes and counts as it is`]
+    ...(unknown >= WORTH_NAMING
+      ? [
+          `The shapes of ${formatWholePercent(unknown)} of the GPU’s time are not known${rates ? ', so it counts as it is' : ''}`,
+        ]
       : []),
   ];
 }
@@ -51,7 +53,7 @@ const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function kindText(kind: KindUse): string {
   const ofPeak = kind.ofPeak === null ? '' : `, ${formatWholePercent(kind.ofPeak)} of the peak`;
-  return `${NAMES[kind.kind]}${kind.precision === 'unknown' ? '' : ` in ${kind.precision}`} ${formatTime(toMs(kind.time))} per step at ${rateText(kind)}${ofPeak}`;
+  return `${NAMES[kind.kind]}${kind.precision === 'unknown' ? '' : ` in ${kind.precision}`} take ${formatTime(toMs(kind.time))} per step and reach ${rateText(kind)}${ofPeak}`;
 }
 
 const rateText = ({ kind, flopsPerSecond, bytesPerSecond }: KindUse) =>
@@ -97,4 +99,5 @@ export function kernelText(use: KernelUse): string {
 }
 
 const LONGEST_NAME = 60;
-const formatCalls = (calls: number) => `${calls < 10 ? Number(calls.toFixed(1)) : Math.round(calls)} calls`;
+const formatCalls = (calls: number) =>
+  formatCount(calls < 10 ? Number(calls.toFixed(1)) : Math.round(calls), 'call');

@@ -43,7 +43,16 @@ function hardware(
     facts: {
       hasGpuWork: true,
       device: { name: 'NVIDIA H200' },
-      kernels: [],
+      kernels: [
+        {
+          name: 'sgemm',
+          class: 'gemm',
+          copy: null,
+          count: 1,
+          total: 30 * MS,
+          grids: [{ grid: '[8, 1, 1]' }],
+        },
+      ],
       detail: { steps: 1, hardware: { works, total: busy } },
     },
   };
@@ -68,7 +77,13 @@ describe('how far a step is from its hardware', () => {
     const found = hardware([product(0.5)], { idle: 5 * MS, unknown: 10 * MS });
     expect(found.atMost).toBeCloseTo(25 / 15);
     expect(found.unknown).toBeCloseTo(0.5);
-    expect(words(found, 25 * MS)).toContain('50% of the GPU’s time has no known shapes');
+    expect(words(found, 25 * MS)).toContain('The shapes of 50% of the GPU’s time are not known, so');
+  });
+
+  it('names the longest kernels if most of the time has no known shapes', () => {
+    const kernels = hardware([product(0.5)], { unknown: 30 * MS }).kernels;
+    expect(kernels).toMatchObject([{ operator: null, kernel: 'sgemm', shapes: 'grid [8, 1, 1]' }]);
+    expect(kernelText({ ...kernels[0]!, calls: 1 })).toContain(', 1 call');
   });
 
   it('is done where kernels are as fast as good ones get and no fix promises anything', () => {

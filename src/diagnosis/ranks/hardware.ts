@@ -42,7 +42,7 @@ export interface Hardware {
   readonly rates: DeviceRates | null;
   /** Empty: no shapes were recorded. */
   readonly kinds: readonly KindUse[];
-  /** Work that is worth a look: what is furthest from its limit, in time; without shapes, what takes most time. */
+  /** Work that is worth a look: what is furthest from its limit, in time; if most shapes are not known, what takes most time. */
   readonly kernels: readonly KernelUse[];
   /** Part of the GPU's time whose shapes are not known. It counts as it is. */
   readonly unknown: Share;
@@ -56,6 +56,8 @@ export interface Hardware {
 }
 
 const MOST_KERNELS = 3;
+/** If less of the GPU's time has known shapes, the kernels to look at may be among the others. */
+const MOSTLY_KNOWN = 0.5;
 /** Shorter kernels are all launch and ramp. As in rules/kit/matrix-rates.ts. */
 const SHORTEST_NS = 4_000;
 /** The time of a step that something must be left of. */
@@ -85,7 +87,8 @@ export function hardwareOf(view: TraceView): Hardware | null {
     device,
     rates,
     kinds: kindsOf(use.works, rates, steps),
-    kernels: furthest(use.works, rates, steps),
+    kernels:
+      known < MOSTLY_KNOWN * use.total ? longestKernels(view, steps) : furthest(use.works, rates, steps),
     unknown: share(1 - Math.min(1, known / use.total)),
     gaps,
     mfu: rates && mfuOf(use.works, rates, step * steps),
