@@ -65,7 +65,9 @@ function missingInWords(
 /** Ranks that wait further back. */
 function othersInWords({ waits }: Hang, most: WaitingRanks): string {
   const others = new Set(waits.filter((w) => w !== most).flatMap((w) => w.ranks));
-  return others.size === 0 ? '' : `; ${namedRanks([...others])} ${verb([...others], 'waits', 'wait')} behind`;
+  return others.size === 0
+    ? ''
+    : `; ${namedRanks([...others])} ${verb([...others], 'waits', 'wait')} for those`;
 }
 
 function differentInWords({ different, culprits }: Hang): string {
@@ -85,8 +87,8 @@ export function culpritInWords({ rank, reason, stands, last }: Culprit): string 
   if (reason === 'no-dump') return `rank ${rank} left no dump`;
   if (stands)
     return reason === 'behind'
-      ? `rank ${rank} has stood in ${at(stands)} since before the others, and has entered later calls: its GPU stopped, or its dump is older`
-      : `rank ${rank} stands in ${at(stands)}`;
+      ? `rank ${rank} has been in ${at(stands)} for longer than the others and has entered later calls: its GPU stopped, or its dump is older`
+      : `rank ${rank} is in ${at(stands)}`;
   return last
     ? `rank ${rank} waits for no other rank; its last call is ${at(last)}`
     : `rank ${rank} waits for no other rank`;

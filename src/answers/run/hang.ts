@@ -64,7 +64,7 @@ function fromDumps(hang: Hang, stacks: readonly ProcessStacks[], processes: Proc
     const more = `${who}; ${processName(seen)} ${stateInWords(doing)}`;
     const details = hang.culprits
       .filter((c) => c.rank !== seen.rank)
-      .slice(0, MOST_TOLD)
+      .slice(0, MOST_NAMED)
       .map(culpritInWords);
     const again = `look at it again: ${dumpOf(processes.get(seen.rank!), seen.pid)}`;
     return claim(
@@ -77,11 +77,11 @@ function fromDumps(hang: Hang, stacks: readonly ProcessStacks[], processes: Proc
   }
   const next =
     look.length > 0 ? [`dump the stack of ${namedRanks(look)}: ${dumpOf(processes.get(look[0]!))}`] : [];
-  const details = hang.culprits.slice(0, MOST_TOLD).map(culpritInWords);
+  const details = hang.culprits.slice(0, MOST_NAMED).map(culpritInWords);
   return claim('comms', 'stuck-collective', certaintyOf(hang), words(HANGS, who, ...details), ...next);
 }
 
-const MOST_TOLD = 4;
+const MOST_NAMED = 4;
 const HANGS = 'The job hangs';
 
 const dumpOf = (process: ReturnType<Processes['get']>, pid: number | null = null) =>
@@ -89,7 +89,7 @@ const dumpOf = (process: ReturnType<Processes['get']>, pid: number | null = null
     ? `py-spy dump --pid ${pid}`
     : process
       ? `py-spy dump --pid ${process.pid}${process.host === null ? '' : ` (on ${process.host})`}`
-      : 'whyslow triage --stacks (on its machine)';
+      : 'whyslow triage --stacks (on the machine of that rank)';
 
 const AGAIN = 'take the stacks of all ranks several times: whyslow triage --stacks';
 /** With fewer samples the shares are guesses. */
@@ -116,7 +116,7 @@ function fromStacks(stacks: readonly ProcessStacks[], isStuck: boolean, processe
   const together = stacks.filter((s) => isMostly(s) && s.states[0]!.doing === 'collective');
   if (isStuck && stacks.length > 1 && together.length === stacks.length) {
     const calls = [...new Set(together.map((s) => s.states[0]!.call))].join(', ');
-    const lines = together.slice(0, MOST_TOLD).map((s) => `${processName(s)} ${stateInWords(s.states[0]!)}`);
+    const lines = together.slice(0, MOST_NAMED).map((s) => `${processName(s)} ${stateInWords(s.states[0]!)}`);
     const all = `every rank waits for another one (${calls}), and stacks do not show for which`;
     return claim('comms', 'stack-dump', 0.6, words(HANGS, all, ...lines), AGAIN);
   }

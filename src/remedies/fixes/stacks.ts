@@ -15,7 +15,9 @@ function dumpCommands({ processes }: Job, ranks: readonly number[]): string[] {
     .slice(0, MOST_RANKS);
   if (known.length === 0) {
     const whose =
-      ranks.length === 0 ? '' : `      # on the machine of rank ${ranks.slice(0, MOST_RANKS).join(', ')}`;
+      ranks.length === 0
+        ? ''
+        : `      # on the machine of ${ranks.length > 1 ? 'ranks' : 'rank'} ${ranks.slice(0, MOST_RANKS).join(', ')}`;
     return [`whyslow triage --stacks${whose}`];
   }
   return [
