@@ -67,7 +67,7 @@ const LEAST_OTHERS = 3;
 
 /**
  * Steps in which the job did something besides training: an evaluation, a checkpoint, histograms. Backward and optimizer launch
- * what they launch in every step, and the rest launches far more. Null where backward has no thread of its own to be told apart by.
+ * what they launch in every step, and the rest launches far more. Null if backward has no thread of its own, which is what tells it apart.
  */
 export function findOtherWork(
   trace: Trace,
