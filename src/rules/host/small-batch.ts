@@ -77,7 +77,10 @@ function onHost(view: TraceView): RuleResult {
   const byMean = operators.toSorted((a, b) => a.self / a.count - b.self / b.count);
   const half = operators.reduce((sum, o) => sum + o.self, 0) / 2;
   let below = 0;
-  const middle = byMean.find((o) => (below += o.self) >= half);
+  const middle = byMean.find((o) => {
+    below += o.self;
+    return below >= half;
+  });
   const typical = ns(middle ? middle.self / middle.count : 0);
   if (toUs(typical) > SHORT_OPERATOR.value)
     return silent(`operators are long enough (${formatMs(typical)} for half of their time)`);
