@@ -65,7 +65,8 @@ const inCallLine = (ranks: readonly number[], call: DumpedCall) =>
   evidenceOf(ranks[0]!, `${namedRanks(ranks)} entered ${callName(call)}${from(call)}`);
 
 function remedyOf({ culprits, different, rings }: Hang, job: Job): Use {
-  if (different || rings.length > 0) return use('same-branch', { job });
+  const isOrder = different || rings.length > 0 || culprits.some((c) => c.reason === 'order');
+  if (isOrder) return use('same-branch', { job });
   const ranks = culprits.map((c) => c.rank);
   if (ranks.length === 0) return use('ask-network', { job });
   const mayBeGone = culprits.every((c) => c.reason === 'no-dump');
