@@ -64,7 +64,7 @@ export function waitGraph({ culprits, waits }: WaitsOnPage): WaitGraph {
 
 /** How many waits lead from each node to one of the ends. If none does, the first node of a ring is an end too. */
 function distances(isEnd: readonly boolean[], edges: readonly { from: number; to: number }[]): number[] {
-  const found = isEnd.map((is) => (is ? 0 : -1));
+  const found: number[] = isEnd.map((is) => (is ? 0 : -1));
   for (;;) {
     for (let grew = true; grew; ) {
       grew = false;
