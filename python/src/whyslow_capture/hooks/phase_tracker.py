@@ -12,6 +12,7 @@ from ..events.recorder import Recorder
 from ..job.clock import JobClock
 from ..layout import BACKWARD, DATA_WAIT, OPTIMIZER
 from ..loader_watch import LoaderWatch
+from ..messages import Messages
 from ..parameter_types import ParameterTypes
 from ..problems import ProblemLog, describe
 from ..small_collectives import SmallCollectives
@@ -49,6 +50,7 @@ class HookedCapture(Protocol):
     loaders: LoaderWatch
     parameters: ParameterTypes
     collectives: SmallCollectives
+    messages: Messages
     job_clock: JobClock
 
     def optimizer_step(self) -> None: ...
@@ -76,6 +78,7 @@ class PhaseTracker:
         self.modules = KnownModules()
         self.parameters = capture.parameters
         self.collectives = capture.collectives
+        self.messages = capture.messages
         # None if the user left their hooks out.
         self.backward: BackwardWatch | None = None
         self.copies: CopyTimer | None = None
