@@ -1,5 +1,6 @@
 import type { ProblemText } from '../../base/problem.js';
 import { largest } from '../../base/statistics.js';
+import { RECORD_KERNELS } from '../../facts/accelerator.js';
 import { FaultCounter } from '../common/fault-counter.js';
 import { ANY_PROCESS, type EventColumns, type EventKind, KIND } from './event-columns.js';
 import { copyName, fillName, plainName } from './names.js';
@@ -14,6 +15,10 @@ const FAULTS = {
   'not-nsys': {
     message: 'The SQLite database has no tables of Nsight Systems.',
     consequence: 'It was not read: whyslow reads what `nsys export --type sqlite` writes.',
+  },
+  'nothing-traced': {
+    message: `It is a recording of Nsight Systems without CUDA calls, kernels and NVTX ranges: ${RECORD_KERNELS}.`,
+    consequence: 'It was not read.',
   },
   'rocm-database': {
     message:
