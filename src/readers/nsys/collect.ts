@@ -1,6 +1,5 @@
 import type { ProblemText } from '../../base/problem.js';
 import { largest } from '../../base/statistics.js';
-import { RECORD_KERNELS } from '../../facts/accelerator.js';
 import { FaultCounter } from '../common/fault-counter.js';
 import { ANY_PROCESS, type EventColumns, type EventKind, KIND } from './event-columns.js';
 import { copyName, fillName, plainName } from './names.js';
@@ -17,7 +16,8 @@ const FAULTS = {
     consequence: 'It was not read: whyslow reads what `nsys export --type sqlite` writes.',
   },
   'nothing-traced': {
-    message: `It is a recording of Nsight Systems without CUDA calls, kernels and NVTX ranges: ${RECORD_KERNELS}.`,
+    message:
+      'It is a recording of Nsight Systems without CUDA calls, kernels and NVTX ranges: record again with `nsys profile -t cuda,nvtx,osrt`, and check that the recorded process computes on a GPU.',
     consequence: 'It was not read.',
   },
   'rocm-database': {
