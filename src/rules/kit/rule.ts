@@ -132,6 +132,8 @@ export interface RankFinding {
   readonly ranks?: readonly number[];
   /** Null: the gain is not known. */
   readonly price: Price | null;
+  /** The cause is not in the job: what can be changed in the job comes first. */
+  readonly outside?: true;
   /** Instead of the rule's own: another fix, or arguments that fit this job. */
   readonly remedy?: Use;
   /** What this fix gains here, added to its text. */
