@@ -133,6 +133,7 @@ export const UNKNOWN_LOADER: LoaderRecord = {
   startMs: null,
   firstMs: null,
   laterMs: null,
+  endMs: null,
   workersRan: null,
   workersQueued: null,
 };
