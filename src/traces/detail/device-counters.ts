@@ -1,5 +1,5 @@
 import { CoverageCursor, SpanUnion } from '../../base/intervals.js';
-import { median } from '../../base/statistics.js';
+import { largest, median } from '../../base/statistics.js';
 import { type Share, share } from '../../base/units.js';
 import { WorkSort } from '../../facts/time-class.js';
 import type { Trace } from '../../model/trace.js';
@@ -46,7 +46,7 @@ export function deviceCounters(
   const { samples } = trace.data;
   if (samples.row.length === 0) return null;
   const byKind = samplesInside(trace, from, to);
-  const count = Math.max(...KINDS.map((kind) => byKind[kind].length));
+  const count = largest(KINDS.map((kind) => byKind[kind].length));
   if (count < ENOUGH) return null;
   const computing = new CoverageCursor(computingSpans(trace, work, kinds));
   const [sm = null, tensor = null, dram = null] = KINDS.map((kind) =>
