@@ -28,6 +28,7 @@ const PYTHON = [
   'whyslow_capture/__init__.py',
   'whyslow_capture/py.typed',
   'whyslow_capture/inject/site/sitecustomize.py',
+  'whyslow_training/__init__.py',
   'whyslow_trials/__init__.py',
 ];
 

@@ -91,7 +91,7 @@ class DisabledCapture:
         pass
 
     def to_device(self, batch: Batch, device: torch.device | str | int) -> Batch:
-        from .copies import to_device
+        from whyslow_training.copies import to_device
 
         return to_device(batch, device)
 

@@ -276,7 +276,7 @@ class Capture:
         self.recorder.next_micro()
 
     def to_device(self, batch: Batch, device: torch.device | str | int) -> Batch:
-        from .copies import to_device
+        from whyslow_training.copies import to_device
 
         return to_device(batch, device)
 

@@ -64,7 +64,7 @@ class OurPackage:
     def find_spec(
         self, name: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None
     ) -> "ModuleSpec | None":
-        if name not in ("whyslow_capture", "whyslow_trials") or not self.source:
+        if name not in ("whyslow_capture", "whyslow_training", "whyslow_trials") or not self.source:
             return None
         from _frozen_importlib_external import PathFinder
 

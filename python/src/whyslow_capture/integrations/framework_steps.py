@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from ..api import active_session, capture
 from ..config import Settings, load_config
 from ..problems import ProblemLog
-from .at_end import AtEnd, Opened
 
 if TYPE_CHECKING:
+    from whyslow.at_end import AtEnd, Opened
+
     from ..session import Capture
 
 FOLDER = "whyslow"
@@ -60,6 +61,8 @@ class FrameworkSteps:
             # None if capture is off.
             self.capture, self._is_ours = active_session(), True
             if self.capture is not None:
+                from whyslow.at_end import AtEnd
+
                 self._at_end = AtEnd(self.capture, self._problems, loggers)
 
     def step(self) -> None:

@@ -9,7 +9,8 @@ from types import FrameType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # This package, and the one that applies fixes for `whyslow try`.
-OURS = tuple(os.path.join(os.path.dirname(_PACKAGE), name) + os.sep for name in ("whyslow_capture", "whyslow_trials"))
+_NAMES = ("whyslow_capture", "whyslow_training", "whyslow_trials")
+OURS = tuple(os.path.join(os.path.dirname(_PACKAGE), name) + os.sep for name in _NAMES)
 _LIBRARIES = tuple({path + os.sep for name in ("stdlib", "platstdlib") if (path := sysconfig.get_path(name))})
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 # Longer paths are cut from the left.
