@@ -13,7 +13,7 @@ import torch
 from frameworks import framework
 
 import whyslow
-from whyslow_capture.config import load_config
+from whyslow_capture.config_sources import load_config
 from whyslow_capture.integrations.framework_steps import FrameworkSteps
 
 framework("tensorboard")

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from .config import Settings, load_config
+from .config import Settings
+from .config_sources import load_config
 from .config_values import TRUE_WORDS
 from .handle import CaptureHandle, DisabledCapture
 from .needs_torch import needs_torch

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from .api import RUN_DEFAULTS, active_session, open_session
-from .config import load_config
+from .config_sources import load_config
 from .needs_torch import needs_torch
 
 

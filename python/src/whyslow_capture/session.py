@@ -8,8 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from time import perf_counter_ns
-from types import TracebackType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from . import layout, process
 from .config import CaptureConfig
@@ -17,6 +16,7 @@ from .cpu_use import CpuUse
 from .events.budget import DENSE_STEPS, OverheadBudget
 from .events.recorder import Recorder
 from .files import RunFiles
+from .handle import Batch, CaptureHandle
 from .job import JobTimers, timers_of_process
 from .loader_watch import LoaderWatch
 from .memory import MemoryWatch
@@ -30,19 +30,15 @@ from .stuck import StuckWatch
 from .trace.mesh import Mesh, coordinates_of, mesh_of
 
 if TYPE_CHECKING:
-    import torch
-
     from .hooks import InstalledHooks
     from .trace.tier import TraceTier
-
-Batch = TypeVar("Batch")
 
 # How long close() waits for traces that are being compressed.
 TRACE_S = 120.0
 
 
-class Capture:
-    """The implementation of `CaptureHandle`, which documents the public methods."""
+class Capture(CaptureHandle):
+    """A capture that measures. `CaptureHandle` documents the public methods."""
 
     def __init__(self, config: CaptureConfig, problems: ProblemLog | None = None) -> None:
         self.config = config
@@ -80,8 +76,8 @@ class Capture:
         self.mesh: Mesh | None = None
         self._pid = os.getpid()
         self.files = RunFiles()
-        # Attributes instead of methods, so that a call from the job runs no Python code of ours.
-        self.phase, self.lap = phase_and_lap(self.recorder)
+        # In place of the methods, so that a call from the job runs no Python code of ours.
+        vars(self)["phase"], vars(self)["lap"] = phase_and_lap(self.recorder)
         self._flushed_at = config.resume_step
         self.hooks: InstalledHooks | None = None
         # A step is this many rounds of the optimizers, from this step on.
@@ -126,14 +122,6 @@ class Capture:
         self.is_started = self.is_closed = True
         calls = ("step", "phase", "lap", "data", "micro_step", "to_device", "step_callback", "set_mesh")
         vars(self).update({name: getattr(outer, name) for name in calls})
-
-    def __enter__(self) -> Capture:
-        return self.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Does nothing in a forked child."""
@@ -274,11 +262,6 @@ class Capture:
 
     def micro_step(self) -> None:
         self.recorder.next_micro()
-
-    def to_device(self, batch: Batch, device: torch.device | str | int) -> Batch:
-        from whyslow_training.copies import to_device
-
-        return to_device(batch, device)
 
     def step_callback(self, target: str) -> Callable[[], None] | None:
         if self.start().is_closed:

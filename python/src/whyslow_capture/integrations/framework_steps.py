@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..api import active_session, capture
-from ..config import Settings, load_config
+from ..config import Settings
+from ..config_sources import load_config
 from ..problems import ProblemLog
 
 if TYPE_CHECKING:

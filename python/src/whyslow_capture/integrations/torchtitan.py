@@ -19,7 +19,7 @@ from typing import Any
 
 from .. import layout, manifest, process
 from ..api import active_session
-from ..config import load_config
+from ..config_sources import load_config
 from ..own_files import partial_path
 from ..problems import ProblemLog
 from ..run_name import agreed_run_id, run_id
