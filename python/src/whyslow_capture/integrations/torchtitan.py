@@ -23,7 +23,7 @@ from ..config_sources import load_config
 from ..own_files import partial_path
 from ..problems import ProblemLog
 from ..run_name import agreed_run_id, run_id
-from ..trace.compress import compress
+from ..trace.export import compress
 from ..trace.mesh import coordinates_of
 from .framework_steps import FOLDER
 from .optional import raise_missing
