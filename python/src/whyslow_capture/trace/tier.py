@@ -11,18 +11,18 @@ from .. import layout
 from ..config import CaptureConfig
 from ..problems import ProblemLog, describe
 from .budget import WindowBudget, ranks_sharing_host
+from .control import Answer
 from .delivery import Delivery
 from .early_start import EarlyStart, may_start_early, no_window
 from .export import clean_stale
 from .profiler_use import PROFILER_USE
 from .report import WindowReport
 from .requests import Requests
-from .schedule import TRAIN_OVERALL, Schedule, WindowPlan
+from .schedule import NEVER, TRAIN_OVERALL, Schedule, WindowPlan, WindowQueue
 from .slowdown import SlowdownCheck
 from .teardown import TEARDOWN
 from .trace_paths import CapturePaths, TracePaths
 from .window_driver import WindowDriver
-from .window_queue import NEVER, WindowQueue
 
 # If the next window warms up within this many steps, the profiler stays attached in between.
 SOON = 10
@@ -324,14 +324,14 @@ class TraceTier:
 
     def _answer_missed(self, plan: WindowPlan, why: str) -> None:
         if plan.request is not None and self._requests is not None:
-            self._requests.answer(plan.request, "missed", why)
+            self._requests.answer(Answer(plan.request, "missed", why))
 
     def _on_end(self, report: WindowReport) -> None:
         request = report.plan.request
         if request is not None and self._requests is not None:
-            last = report.last_step
-            steps = None if last is None else (report.plan.first, last)
-            self._requests.answer(request, report.status, report.message, report.path, steps)
+            first, last = report.plan.first, report.last_step
+            steps = (None, None) if last is None else (first, last)
+            self._requests.answer(Answer(request, report.status, report.message, report.path, *steps))
 
     def _about(self, plan: WindowPlan) -> dict[str, object]:
         return {
