@@ -10,9 +10,9 @@ import pytest
 from fake_clock import MS, Clock
 from support import make, records_of, run_torch_program
 
-from whyslow_capture.events import next_backward as lull_module
-from whyslow_capture.events.next_backward import NextBackward
+from whyslow_capture.events import writer as lull_module
 from whyslow_capture.events.sample import ResolvedSample
+from whyslow_capture.events.writer import NextBackward
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    from .needs_torch import needs_torch
+    from .problems import needs_torch
 
     home = _MODULES.get(name)
     if home is None:

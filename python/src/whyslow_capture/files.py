@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from . import layout, manifest, nodes, process
+from . import layout, manifest, process
 from .cores import cores
 from .events.budget import DENSE_STEPS
 from .events.recorder import Recorder
@@ -63,7 +63,7 @@ class RunFiles:
         if capture.recorder.enabled:
             self._writer.submit(self._writer.claim)
         self.describe_again()
-        self._writer.submit(lambda: nodes.state_place(capture.out, capture.rank, capture.config.ranks, job))
+        self._writer.submit(lambda: manifest.state_place(capture.out, capture.rank, capture.config.ranks, job))
         if capture.recorder.enabled:
             # Names of traces depend on the answer. A stuck disk must not stop the job.
             self._writer.is_claimed.wait(CLAIM_S)

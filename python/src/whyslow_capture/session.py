@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from . import layout, process
 from .config import CaptureConfig
+from .counts import ParameterTypes, SmallCollectives
 from .cpu_use import CpuUse
 from .events.budget import DENSE_STEPS, OverheadBudget
 from .events.recorder import Recorder
@@ -20,11 +21,9 @@ from .handle import Batch, CaptureHandle
 from .job import JobTimers, timers_of_process
 from .loader_watch import LoaderWatch
 from .memory import MemoryWatch
-from .parameter_types import ParameterTypes
 from .phases import phase_and_lap
 from .problems import ProblemLog, describe
 from .run_name import run_id
-from .small_collectives import SmallCollectives
 from .stacks import StackSampler
 from .stuck import StuckWatch
 from .trace.mesh import Mesh, coordinates_of, mesh_of

@@ -8,20 +8,17 @@ from typing import TYPE_CHECKING, Protocol
 
 import torch
 
+from ..counts import ParameterTypes, SmallCollectives
 from ..events.recorder import Recorder
 from ..job.clock import JobClock
 from ..layout import BACKWARD, DATA_WAIT, OPTIMIZER
 from ..loader_watch import LoaderWatch
-from ..parameter_types import ParameterTypes
 from ..problems import ProblemLog, describe
-from ..small_collectives import SmallCollectives
-from .iterations import IterationTracker
+from .iterations import IterationTracker, LoopPeriod, PassSteps
 from .modules import KnownModules
 from .no_grad_regions import NoGradRegions
 from .optimizer import attached, set_pre_hook
 from .optimizer_roles import OptimizerRoles
-from .pass_steps import PassSteps
-from .periods import LoopPeriod
 from .step_marks import StepMarks
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from .. import layout, manifest, process
 from ..config import CaptureConfig, TraceConfig
-from ..needs_torch import needs_torch
-from ..problems import ProblemLog
+from ..problems import ProblemLog, needs_torch
 from ..run_name import agreed_run_id, run_id
 from ..trace.mesh import Mesh, coordinates_of, mesh_of
 from ..trace.schedule import WindowPlan

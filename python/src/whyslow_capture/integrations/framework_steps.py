@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..api import active_session, capture
 from ..config import Settings
@@ -98,3 +98,18 @@ class FrameworkSteps:
         self.close()
         if at_end is not None:
             at_end.report(self._step, loggers)
+
+
+def missing_base(module: str, needs: str, install: str, cause: Exception) -> Any:
+    """A base class in place of the framework's. Creating an object of it raises a clear ImportError."""
+
+    class Missing:
+        def __new__(cls, *_: object, **__: object) -> NoReturn:
+            raise_missing(module, needs, install, cause)
+
+    return Missing
+
+
+def raise_missing(module: str, needs: str, install: str, cause: Exception) -> NoReturn:
+    found = "" if isinstance(cause, ModuleNotFoundError) else f" ({type(cause).__name__}: {cause})"
+    raise ImportError(f"{module} needs {needs}: pip install {install}{found}") from cause

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .. import process
 from ..config import CaptureConfig, TraceConfig
 from ..config_values import boolean, names
-from ..needs_torch import needs_torch
-from ..problems import ProblemLog
+from ..problems import ProblemLog, needs_torch
 from ..trace.schedule import WindowPlan
 
 if TYPE_CHECKING:

@@ -25,8 +25,7 @@ from ..problems import ProblemLog
 from ..run_name import agreed_run_id, run_id
 from ..trace.export import compress
 from ..trace.mesh import coordinates_of
-from .framework_steps import FOLDER
-from .optional import raise_missing
+from .framework_steps import FOLDER, raise_missing
 
 # torchtitan: <folder>/iteration_<step>/rank<rank>_trace.json[.gz]
 _STEP = re.compile(r"iteration_(\d+)")
