@@ -81,10 +81,10 @@ def _if_short(words: list[str] | None) -> list[str] | None:
     return command_without_secrets(words) if words and sum(map(len, words)) <= MAX_LAUNCH else None
 
 
-def run_manifest(config: CaptureConfig, run: str, mesh: Mesh | None, started_ns: int) -> dict[str, object]:
+def write_run(out: Path, config: CaptureConfig, run: str, mesh: Mesh | None, started_ns: int) -> None:
     import torch
 
-    return {
+    content = {
         "whyslow": layout.FORMAT,
         "run": run,
         "world_size": process.world_size(),
@@ -101,12 +101,13 @@ def run_manifest(config: CaptureConfig, run: str, mesh: Mesh | None, started_ns:
         "launch": launch_command(),
         "started_ns": started_ns,
     }
+    write_json(layout.run_file(out), content)
 
 
-def rank_manifest(
-    run: str, rank: int, mesh: Mesh | None, anchors: list[Anchor], extra: dict[str, object]
-) -> dict[str, object]:
-    return {
+def write_rank(
+    path: Path, run: str, rank: int, mesh: Mesh | None, anchors: list[Anchor], extra: dict[str, object]
+) -> None:
+    content = {
         "whyslow": layout.FORMAT,
         "run": run,
         "rank": rank,
@@ -119,16 +120,7 @@ def rank_manifest(
         "anchors": anchors,
         **extra,
     }
-
-
-def write_run(out: Path, config: CaptureConfig, run: str, mesh: Mesh | None, started_ns: int) -> None:
-    write_json(layout.run_file(out), run_manifest(config, run, mesh, started_ns))
-
-
-def write_rank(
-    path: Path, run: str, rank: int, mesh: Mesh | None, anchors: list[Anchor], extra: dict[str, object]
-) -> None:
-    write_json(path, rank_manifest(run, rank, mesh, anchors, extra))
+    write_json(path, content)
 
 
 # Launchers that do not say how many ranks a node has give such an address to jobs of one node.

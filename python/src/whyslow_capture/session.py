@@ -74,7 +74,7 @@ class Capture(CaptureHandle):
         self.memory = MemoryWatch(config.memory, self.problems)
         self.mesh: Mesh | None = None
         self._pid = os.getpid()
-        self.files = RunFiles()
+        self.files = RunFiles(self)
         # In place of the methods, so that a call from the job runs no Python code of ours.
         vars(self)["phase"], vars(self)["lap"] = phase_and_lap(self.recorder)
         self._flushed_at = config.resume_step
@@ -144,7 +144,7 @@ class Capture(CaptureHandle):
             if self.trace is not None:
                 self.trace.close(TRACE_S)
         with self.problems.guard("close", "closing the capture"):
-            self.files.finish(self.recorder, keep=self._records_here())
+            self.files.finish(keep=self._records_here())
 
     def forget(self) -> None:
         """For a forked child, which does not train: open files and events belong to the parent."""
@@ -237,7 +237,7 @@ class Capture(CaptureHandle):
             self._settle()
         elif upcoming - self._flushed_at >= self.config.flush_every_n_steps:
             self._flushed_at = upcoming
-            self.files.flush(self.recorder, keep=self.recorder.enabled)
+            self.files.flush(keep=self.recorder.enabled)
         trace = self.trace
         if trace is not None and upcoming >= trace.quiet_until:
             trace.begin_step(upcoming)
@@ -282,7 +282,7 @@ class Capture(CaptureHandle):
         """After the first step the rank is certain, and the job has shown that it trains: files may be created."""
         self.rank = process.rank()
         self.recorder.enabled = self._records_here()
-        self.files.begin(self)
+        self.files.begin()
         self._set_up_trace()
         if self.config.stacks and self.recorder.enabled:
             with self.problems.guard("stacks", "sampling stacks"):

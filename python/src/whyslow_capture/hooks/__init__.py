@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..patching import Patches
 from . import collectives, dataloader, optimizer
@@ -13,7 +13,10 @@ from .backward import BackwardWatch
 from .copies import CopyTimer
 from .forward import ForwardEntry
 from .gradient_sync import GradientSync
-from .phase_tracker import HookedCapture, PhaseTracker
+from .phase_tracker import PhaseTracker
+
+if TYPE_CHECKING:
+    from ..session import Capture
 
 __all__ = ["InstalledHooks", "install"]
 
@@ -54,7 +57,7 @@ class InstalledHooks:
             tracker.recorder.buffer.on_step = None
 
 
-def install(capture: HookedCapture, *, steps: str, groups: frozenset[str]) -> InstalledHooks:
+def install(capture: Capture, *, steps: str, groups: frozenset[str]) -> InstalledHooks:
     """`steps`: "optimizer" if optimizer steps end training steps, by capture.optimizer_step(); otherwise "manual"."""
     tracker = PhaseTracker(capture, ends_steps=steps == "optimizer")
     patches = Patches(tracker.problems)

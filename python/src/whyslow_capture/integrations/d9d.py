@@ -18,6 +18,7 @@ from ..problems import ProblemLog, needs_torch
 from ..run_name import agreed_run_id, run_id
 from ..trace.mesh import Mesh, coordinates_of, mesh_of
 from ..trace.schedule import WindowPlan
+from ..trace.trace_paths import TracePaths
 
 if TYPE_CHECKING:
     from ..trace.tier import TraceTier
@@ -105,7 +106,7 @@ class StepCounter:
         self._tier.begin_step(self.step_num)
 
 
-class D9dPaths:
+class D9dPaths(TracePaths):
     """save_dir/step_<n>/rank-<r>-coord-<a-b-c>-trace.tar.gz. As in d9d, `n` is the step after the last recorded one."""
 
     def __init__(self, save_dir: Path, rank: int, coordinates: tuple[int, ...]) -> None:

@@ -18,6 +18,7 @@ from ..config import CaptureConfig, TraceConfig
 from ..config_values import boolean, names
 from ..problems import ProblemLog, needs_torch
 from ..trace.schedule import WindowPlan
+from ..trace.trace_paths import TracePaths
 
 if TYPE_CHECKING:
     from ..trace.tier import TraceTier
@@ -129,7 +130,7 @@ class TrainProfiler:
             return False
 
 
-class TensorBoardPaths:
+class TensorBoardPaths(TracePaths):
     """<tensorboard_dir>/<target>_rank_<r>.<ns>.pt.trace.json.gz, where TensorBoard's profiler plugin finds it."""
 
     def __init__(self, folder: Path, rank: int) -> None:

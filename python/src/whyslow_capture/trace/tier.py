@@ -21,7 +21,7 @@ from .requests import Requests
 from .schedule import NEVER, TRAIN_OVERALL, Schedule, WindowPlan, WindowQueue
 from .slowdown import SlowdownCheck
 from .teardown import TEARDOWN
-from .trace_paths import CapturePaths, TracePaths
+from .trace_paths import TracePaths
 from .window_driver import WindowDriver
 
 # If the next window warms up within this many steps, the profiler stays attached in between.
@@ -83,7 +83,7 @@ class TraceTier:
         self._queues: dict[str, WindowQueue] = {}
         self._callbacks: dict[str, Callable[[], None]] = {}
         self._inbox: deque[WindowPlan] = deque()
-        self._paths = paths or CapturePaths(out, rank, coordinates, f".{self._options.format}", process_name)
+        self._paths = paths or TracePaths(out, rank, coordinates, f".{self._options.format}", process_name)
         budget_for = new_budget or self._new_budget
         self._delivery = Delivery(problems, self._paths.path, budget_for, self._options.budget_mb // 2, self._on_end)
         self._driver = WindowDriver(
