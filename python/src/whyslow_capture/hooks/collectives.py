@@ -73,16 +73,35 @@ class CollectiveTimer:
         self._recorded = 0
 
     def wrap(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
-        recorder = self._tracker.recorder
         group_in, is_async = argument(original, "group"), argument(original, "async_op")
-        sent = sent_by(original)
+
+        @never_compiled
+        def begins(args: tuple[Any, ...], options: dict[str, Any]) -> str | None:
+            return None if is_async(args, options) else self._begins(kind, group_in(args, options))
+
+        return self._timed(original, begins, sent_by(original))
+
+    def wrap_wait(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """
+        Wraps `Work.wait`, in which the stages of a pipeline wait for each other. isend and irecv themselves stay as
+        they are: P2POp compares them with the originals.
+        """
+        return self._timed(original, lambda args, _: self._wait_begins(args[0]), lambda *_: None)
+
+    def _timed(
+        self,
+        original: Callable[..., Any],
+        begins: Callable[[tuple[Any, ...], dict[str, Any]], str | None],
+        sent: Callable[[tuple[Any, ...], dict[str, Any]], Any],
+    ) -> Callable[..., Any]:
+        recorder = self._tracker.recorder
 
         @functools.wraps(original)
         def call(*args: Any, **options: Any) -> Any:
             # Dynamo traces this to find the original, and replaces that by a functional collective.
             if is_compiling() or not recorder.recording or self._inside:
                 return original(*args, **options)
-            name = None if is_async(args, options) else self._begins(kind, group_in(args, options))
+            name = begins(args, options)
             if name is None:
                 return original(*args, **options)
             try:
@@ -94,30 +113,6 @@ class CollectiveTimer:
                 self._ends(name, sent(args, options))
 
         return not_compiled(call)
-
-    def wrap_wait(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """
-        Wraps `Work.wait`, in which the stages of a pipeline wait for each other. isend and irecv themselves stay as
-        they are: P2POp compares them with the originals.
-        """
-        recorder = self._tracker.recorder
-
-        @functools.wraps(original)
-        def wait(self_: Any, *args: Any, **options: Any) -> Any:
-            if is_compiling() or not recorder.recording or self._inside:
-                return original(self_, *args, **options)
-            name = self._wait_begins(self_)
-            if name is None:
-                return original(self_, *args, **options)
-            try:
-                return original(self_, *args, **options)
-            except BaseException as error:
-                leave_out_caller(error)
-                raise
-            finally:
-                self._ends(name)
-
-        return not_compiled(wait)
 
     @never_compiled
     def _wait_begins(self, work: Any) -> str | None:
@@ -147,7 +142,7 @@ class CollectiveTimer:
             return None
 
     @never_compiled
-    def _ends(self, name: str, sent: Any = None) -> None:
+    def _ends(self, name: str, sent: Any) -> None:
         self._inside = False
         try:
             recorder = self._tracker.recorder
