@@ -297,6 +297,19 @@ export const DOUBT_CHECKS = [
     check: ({ view }) => when(view.divided.steps.source === 'launches', atMost(0.5)),
   },
   {
+    id: 'unmarked-input',
+    text: 'steps are known by their optimizer only, so the time before a batch is copied may be other work of the host, such as garbage collection',
+    settledBy: 'mark each step: prof.step(), or record a window with whyslow run',
+    check: ({ view, best }) =>
+      when(
+        best === 'data' &&
+          view.source === 'trace' &&
+          view.divided.steps.source === 'optimizer' &&
+          view.facts.input.inferred > 0,
+        atMost(0.5),
+      ),
+  },
+  {
     id: 'no-steps',
     text: 'the recording shows no step twice',
     settledBy: SIX_STEPS,

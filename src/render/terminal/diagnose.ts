@@ -2,6 +2,7 @@ import { namedRanks } from '../../base/rank-ranges.js';
 import { largest } from '../../base/statistics.js';
 import { formatCount, formatWholePercent } from '../../base/units.js';
 import type { Cost, Risk } from '../../remedies/kit/remedy.js';
+import { filesRead } from '../../report/files-read.js';
 import type { Report } from '../../report/report.js';
 import type { Evidence, Finding } from '../../rules/kit/finding.js';
 import { moneyLines, savedPerDay } from '../money.js';
@@ -251,8 +252,7 @@ function basis(report: Report, page: Page, all: boolean): string[] {
     : problems.filter((p) => p.severity !== 'note' || p.code === NOT_ANALYZED).slice(0, MAX_PROBLEMS);
   const more = shown.length > 0 ? problems.length - shown.length : 0;
   return [
-    c.dim(`  ${formatCount(report.many_ranks?.files ?? report.inputs.length, 'file')} read, health `) +
-      gradePaint(grade, c)(grade),
+    c.dim(`  ${filesRead(report)} read, health `) + gradePaint(grade, c)(grade),
     ...shown.flatMap((p) => healthProblem(p, report.ranks.length > 1, page)),
     ...(more > 0 ? [c.dim(`    and ${more} more (--all lists them)`)] : []),
     ...ignoredFiles(report, page, all),
