@@ -6,6 +6,7 @@ import atexit
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
@@ -62,14 +63,14 @@ class Capture(CaptureHandle):
         self.trace: TraceTier | None = None
         self.stacks = StackSampler(
             config.max_overhead,
-            is_disturbed=lambda: self.trace is not None and self.trace.busy,
+            is_disturbed=self._is_disturbed,
             is_between=lambda: self.job_clock.is_in_phase,
         )
         self.stuck = StuckWatch(
             config.stuck_after,
             lambda: self.job_clock.last_step_at,
             self.problems,
-            is_disturbed=lambda: self.trace is not None and self.trace.busy,
+            is_disturbed=self._is_disturbed,
         )
         self.memory = MemoryWatch(config.memory, self.problems)
         self.mesh: Mesh | None = None
@@ -147,8 +148,14 @@ class Capture(CaptureHandle):
             self.files.finish(keep=self._records_here())
 
     def forget(self) -> None:
-        """For a forked child, which does not train: open files and events belong to the parent."""
+        """
+        For a forked child, which does not train and gets the original torch back: open files and events belong to the
+        parent.
+        """
         self.is_closed = True
+        if self.hooks is not None:
+            with suppress(Exception):  # a child has no one to report to
+                self.hooks()
         self.recorder.forget()
         self.files.forget()
         if self.trace is not None:
@@ -273,6 +280,10 @@ class Capture(CaptureHandle):
         self.files.describe_again()
 
     # -- internal ----------------------------------------------------------------------------------------------------
+
+    def _is_disturbed(self) -> bool:
+        """By a profiler window."""
+        return self.trace is not None and self.trace.busy
 
     def _records_here(self) -> bool:
         ranks = self.config.ranks

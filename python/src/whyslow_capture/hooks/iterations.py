@@ -145,8 +145,6 @@ class LoopPeriod:
     def __init__(self) -> None:
         self.is_on = False
         """Iterations have several rounds."""
-        self.from_round = 0
-        """The first round of the first such iteration."""
         self.is_plain = False
         """Nothing more to learn: each round is an iteration and no no-grad region is expected."""
         self.has_loader = False
@@ -201,7 +199,6 @@ class LoopPeriod:
             return True
         if self.is_on and self._since > LOST * self.usual:
             self.is_on = False
-            self.from_round = self.rounds
         if not self.is_on and self.rounds >= max(LEARNING_ROUNDS, self._rare_until):
             self.is_plain = True
         return not self.is_on
@@ -217,7 +214,6 @@ class LoopPeriod:
         self._in_every_round = last == [1, 1]
         if fits and min(last) >= 2 and max(last) <= min(MAX_ROUNDS, ALIKE * min(last)):
             self.is_on = True
-            self.from_round = self.rounds
             self._gaps = deque(last, maxlen=STEADY)
 
     @property

@@ -8,7 +8,10 @@ from functools import lru_cache
 from types import FrameType
 
 _SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-OURS = tuple(os.path.join(_SOURCE, name) + os.sep for name in ("whyslow_capture", "whyslow_training", "whyslow_trials"))
+OURS = tuple(
+    os.path.join(_SOURCE, name) + os.sep
+    for name in ("whyslow_capture", "whyslow_dropins", "whyslow_training", "whyslow_trials")
+)
 STANDARD = tuple(
     {
         os.path.realpath(path) + os.sep

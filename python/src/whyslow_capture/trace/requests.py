@@ -49,19 +49,18 @@ class Requests:
         problems: ProblemLog,
         is_second: Callable[[], bool] = lambda: False,
         at_start: Callable[[], None] | None = None,
-        want_steps: Callable[[bool], None] | None = None,
         poll_s: float | None = None,
     ) -> None:
         """
         `accept` receives the plans for this rank. `free_from(plan, others)` returns the first step at which a window
-        like `plan` overlaps neither `others` nor a scheduled window. `want_steps(True)` asks for an up-to-date
-        `current_step`. `is_second` tells whether another process has the same rank and answers requests.
+        like `plan` overlaps neither `others` nor a scheduled window. `is_second` tells whether another process has the
+        same rank and answers requests.
         """
         self._folder, self._control = folder, ControlFolder(folder)
         self._rank, self._world, self._default_ranks, self._warmup = rank, world, default_ranks, warmup
         self._current_step, self._accept, self._free_from = current_step, accept, free_from
         self._is_second = is_second
-        self._problems, self._at_start, self._want_steps = problems, at_start, want_steps
+        self._problems, self._at_start = problems, at_start
         self._poll_s = poll_s if poll_s is not None else max(POLL_S, world / RANKS_PER_POLL_S)
         self._delay_s = 3 * self._poll_s + (NFS_DELAY_S if _is_nfs(folder) else 0.0)
         self._rate = StepRate()
@@ -148,8 +147,6 @@ class Requests:
         self._accept(WindowPlan(TRAIN_OVERALL, plan.first_step, plan.steps, self._warmup, plan.id, recording))
 
     def _lead(self, waiting: list[str], step: int | None) -> None:
-        if self._want_steps is not None:
-            self._want_steps(bool(waiting))
         for request_id in waiting:
             try:
                 request = self._control.read_request(request_id)

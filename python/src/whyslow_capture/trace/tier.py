@@ -47,9 +47,9 @@ class TraceTier:
         world: int,
         out: Path,
         problems: ProblemLog,
-        coordinates: Callable[[], tuple[int, ...]],
-        recorder_watch_setter: SetWatch,
         *,
+        coordinates: Callable[[], tuple[int, ...]] = tuple,
+        recorder_watch_setter: SetWatch = lambda _: None,
         current_step: Callable[[], int | None] | None = None,
         process_name: Callable[[], str] = lambda: "",
         is_second: Callable[[], bool] = lambda: False,
@@ -60,9 +60,9 @@ class TraceTier:
         poll_s: float | None = None,
     ) -> None:
         """
-        `current_step` returns the current step, on any thread. Without it, `begin_step` must be called at each step
-        while a request waits. `process_name` is not empty if another training of the same rank writes or
-        wrote to `out`; `is_second` if it still does. `run` is the name of the run.
+        `current_step` returns the current step, on any thread; without it, the last that began here. `process_name` is
+        not empty if another training of the same rank writes or wrote to `out`; `is_second` if it still does. `run` is
+        the name of the run.
         """
         self._run = run
         self._config, self._options = config, config.trace
@@ -75,7 +75,6 @@ class TraceTier:
         self._has_schedule = self._options.period > 0 and (self._options.ranks is None or rank in self._options.ranks)
         self._step: int | None = None
         self._current_step = current_step or (lambda: self._step)
-        self._wants_steps = False
         # Before this step begin_step has nothing to do. The session checks it before calling.
         self.quiet_until = 0
         self._overall = WindowQueue(self._schedule_of(TRAIN_OVERALL))
@@ -106,7 +105,6 @@ class TraceTier:
                 problems=problems,
                 is_second=is_second,
                 at_start=self._clean_up,
-                want_steps=None if current_step is not None else self._want_steps,
                 poll_s=poll_s,
             )
             self._requests.start()
@@ -240,8 +238,7 @@ class TraceTier:
             if queue is self._overall:
                 queue.quiet_until = self._slowdown.wanted_at(step, queue.quiet_until)
         if queue is self._overall:
-            wants_steps = self._wants_steps or self._early is not None
-            self.quiet_until = 0 if wants_steps and not self._is_off else queue.quiet_until
+            self.quiet_until = 0 if self._early is not None and not self._is_off else queue.quiet_until
             if self._inbox and not self._is_off:  # arrived meanwhile
                 self.quiet_until = 0
         elif open_plan is not None:
@@ -305,11 +302,6 @@ class TraceTier:
         """Called by the thread that reads requests."""
         self._inbox.append(plan)
         self.quiet_until = 0
-
-    def _want_steps(self, wanted: bool) -> None:
-        self._wants_steps = wanted
-        if wanted:
-            self.quiet_until = 0
 
     def _take_inbox(self) -> None:
         if self._inbox:
