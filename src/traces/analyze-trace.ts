@@ -31,7 +31,7 @@ import {
   withInferredInput,
 } from './timeline/host-spans.js';
 import { firstWaitedAlone, inferInputWaits } from './timeline/inferred-input.js';
-import { findOneOff } from './timeline/one-off.js';
+import { findOneOff, findOtherWork } from './timeline/one-off.js';
 import { osCalls } from './timeline/os-calls.js';
 import {
   beginOf,
@@ -170,7 +170,7 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
     steps: stepFacts(times.source, window, all.steps.length),
     time: totals((c) => perStep(accounting.total[c])),
     timePerStep,
-    oneOff: findOneOff(window, timePerStep),
+    oneOff: findOneOff(window, timePerStep) ?? findOtherWork(trace, work, recorded, times, window),
     startUp: startUpFacts(once, cold.startUp, window, whole),
     copies: { toDevice: perStep(accounting.copies.toDevice), toHost: perStep(accounting.copies.toHost) },
     gpu: gpuUnions(trace, work, kinds),

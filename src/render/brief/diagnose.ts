@@ -4,7 +4,7 @@ import { filesRead } from '../../report/files-read.js';
 import type { Report } from '../../report/report.js';
 import type { Finding } from '../../rules/kit/finding.js';
 import { moneyLines, savedPerDay } from '../money.js';
-import { gain, jobSplit, rankCount, stepSource, stepSplit } from '../step-time.js';
+import { gain, jobSplit, rankCount, stepLabel, stepSource, stepSplit } from '../step-time.js';
 import { briefText, codeOf, firstOf } from './lines.js';
 
 /** Findings with evidence and code; the others get a line each. */
@@ -55,7 +55,7 @@ function stepLines(report: Report): string[] {
       : [];
   const whole = jobSplit(job);
   return [
-    `step: ${split}${source && ` (${source})`}`,
+    `${stepLabel(step)}: ${split}${source && ` (${source})`}`,
     ...asRecorded,
     ...(step.iteration ? [`a step here is one iteration: ${step.iteration.text}`] : []),
     ...(whole === '' ? [] : [`job: ${whole}`]),

@@ -6,7 +6,7 @@ import { filesRead } from '../../report/files-read.js';
 import type { Report } from '../../report/report.js';
 import type { Evidence, Finding } from '../../rules/kit/finding.js';
 import { moneyLines, savedPerDay } from '../money.js';
-import { gain, jobSplit, noFix, rankCount, stepSource, stepSplit } from '../step-time.js';
+import { gain, jobSplit, noFix, rankCount, stepLabel, stepSource, stepSplit } from '../step-time.js';
 import { rankSection } from './diagnose-ranks.js';
 import { hardwareSection } from './hardware.js';
 import { gradePaint, healthProblem } from './health.js';
@@ -193,8 +193,8 @@ function step(report: Report, page: Page): string[] {
     step.profiled_ms !== null && step.profiled_time !== null
       ? [`as recorded ${stepSplit(step.profiled_ms, step.profiled_time)}`]
       : [];
-  const lines = [`step ${stepSplit(step.ms, time, step.parts)}`, ...asRecorded].flatMap((text) =>
-    wrapParts(oneLine(text), page),
+  const lines = [`${stepLabel(step)} ${stepSplit(step.ms, time, step.parts)}`, ...asRecorded].flatMap(
+    (text) => wrapParts(oneLine(text), page),
   );
   const told = source ? bothEnds(lines, source, page, '  ', { left: same, right: page.c.dim }) : lines;
   if (!step.iteration) return told;

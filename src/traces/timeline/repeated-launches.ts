@@ -30,14 +30,37 @@ interface Launches {
  */
 export function repeatedLaunches(trace: Trace, work: GpuWork, host: HostSpans): readonly number[] {
   const launches = inOrder(trace, work);
+  let found: Repetition = { at: [], starts: [] };
   for (const at of candidates(launches.name)) {
     if (!areAlike(launches.name, at)) continue;
     if (!launches.computes.subarray(at[0], at[1]).includes(1)) continue;
     const from = widestGap(launches, at);
     const starts = at.map((index) => launches.end[index + from - 1] ?? launches.start[index]!);
-    return handsOverInEach(launches, host, starts) ? starts : [];
+    if (!handsOverInEach(launches, host, starts)) break;
+    if (found.at.length === 0 || isPartOf(found.at, at)) found = { at, starts };
   }
-  return [];
+  return found.starts;
+}
+
+interface Repetition {
+  readonly at: readonly number[];
+  readonly starts: readonly number[];
+}
+
+/** Layers are not launched evenly: what surrounds them comes between the last of one step and the first of the next. */
+const EVENLY = 0.03;
+
+/**
+ * Whether the longest sequence is several steps, which these positions begin: an attention kernel may change with every fourth token.
+ * Then the steps are as far apart where the longer sequence begins as anywhere else.
+ */
+function isPartOf(longest: readonly number[], at: readonly number[]): boolean {
+  const gaps = at.slice(1).map((index, i) => ({ from: at[i]!, to: index, length: index - at[i]! }));
+  const usual = median(gaps.map((g) => g.length));
+  const areEven = (some: typeof gaps) =>
+    some.filter((g) => Math.abs(g.length - usual) <= EVENLY * usual).length >= ALIKE * some.length;
+  const across = gaps.filter((g) => longest.some((index) => index > g.from && index <= g.to));
+  return at.length >= 2 * longest.length - 1 && areEven(gaps) && areEven(across);
 }
 
 function inOrder(trace: Trace, work: GpuWork): Launches {
