@@ -13,7 +13,7 @@ from .config_values import boolean
 from .own_files import read_json
 from .problems import ProblemLog
 
-VARIABLES = {f"WHYSLOW_{name.replace('.', '_').upper()}": name for name in PARSERS} | {"WHYSLOW_TRACE": "trace"}
+VARIABLES = {f"WHYSLOW_{name.replace('.', '_').upper()}": name for name in PARSERS} | {"WHYSLOW_TRACE": "trace.enabled"}
 # Similarity from which an unknown WHYSLOW_ variable counts as a typo. Others may use such names for themselves.
 TYPO = 0.85
 # For these settings None is a value; for all others it means "not given".
@@ -123,7 +123,6 @@ def _from_environment(environ: Mapping[str, str], report: _Report) -> _Found:
     for variable, value in environ.items():
         name = VARIABLES.get(variable)
         if name is not None:
-            name = "trace.enabled" if name == "trace" else name
             # An empty variable counts as not set, except for switches, where it means off.
             if value.strip() or PARSERS[name] is boolean:
                 found.pop(name, None)
