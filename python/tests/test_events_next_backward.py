@@ -89,7 +89,7 @@ def test_the_end_of_the_job_does_not_wait(tmp_path: Path, monkeypatch: pytest.Mo
     # To be written in the next backward pass, five minutes from now.
     assert cap.files._writer is not None
     cap.files._flushed_at = 0
-    cap.files.flush(cap.recorder, keep=True)
+    cap.files.flush(keep=True)
     assert waiting.wait(60)
     assert cap.files._writer.rows == 0
     cap.close()

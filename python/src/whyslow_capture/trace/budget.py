@@ -8,13 +8,13 @@ the warm-up step is recorded first and thrown away. The number of its events sho
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from .. import process
 from ..config import TraceConfig
 from ..cores import CGROUPS, control_groups
 
@@ -216,11 +216,7 @@ class WindowBudget:
 
 def ranks_sharing_host(recording: int) -> int:
     """How many of the `recording` ranks can be on this host."""
-    try:
-        local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-    except ValueError:
-        local = 1
-    return max(1, min(local, recording))
+    return max(1, min(process.local_world_size() or 1, recording))
 
 
 def _floor(host: HostMemory) -> int:
