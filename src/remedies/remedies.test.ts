@@ -4,6 +4,7 @@ import { sourceFiles, sourceText } from '../../test/architecture/import-graph.js
 import { CODE_COLUMNS } from '../../test/helpers/draw-run.js';
 import { REMEDIES } from './fixes/list.js';
 import { FRAMEWORKS } from './frameworks/list.js';
+import { UNKNOWN_JOB } from './kit/job.js';
 import { pythonData } from './python-data.js';
 import { advise, pasteLines, TRIALS, use } from './remedies.js';
 
@@ -30,6 +31,23 @@ describe('the catalog of fixes', () => {
     expect(fix.text.length).toBeGreaterThan(10);
     expect(fix.code.length).toBeGreaterThan(3);
     expect(fix.code.split('\n').filter((line) => line.length > CODE_COLUMNS + 7)).toEqual([]);
+  });
+
+  it.each(REMEDIES.filter((r) => 'inference' in r).map(({ id }) => [id]))(
+    'spells %s for forward passes without a loss, an optimizer and batches',
+    (id) => {
+      const { text, code } = advise(use(id), null, true).fix;
+      expect(`${text}\n${code}`).not.toMatch(/loss|backward|optimizer|batch/i);
+      expect(code.split('\n').filter((line) => line.length > CODE_COLUMNS)).toEqual([]);
+      // A framework that trains has nothing to say about it.
+      expect(advise(use(id), 'lightning', true).fix).toEqual({ text, code });
+    },
+  );
+
+  it('records a serving engine with its own profiler', () => {
+    const { code } = advise(use('record-trace', { job: UNKNOWN_JOB, ownProfiler: true })).fix;
+    expect(code).toMatch(/start_profile/);
+    expect(code).not.toMatch(/train\.py/);
   });
 
   it('spells only remedies that exist, in every column', () => {

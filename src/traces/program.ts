@@ -1,4 +1,6 @@
 import { inBlocks } from '../base/blocks.js';
+import { oncePer } from '../base/once-per.js';
+import type { Accelerator, Recorded } from '../facts/accelerator.js';
 import { Category } from '../model/category.js';
 import type { Trace } from '../model/trace.js';
 import { hasOperators } from './timeline/host-spans.js';
@@ -70,7 +72,7 @@ const GROUPS: Readonly<Partial<Record<Category, number>>> = {
   [Category.runtime]: CALL,
 };
 
-export function programOf(trace: Trace): Program {
+export const programOf = oncePer((trace: Trace): Program => {
   const { strings } = trace;
   const groups = groupsOfNames(trace);
   const found = new Set<Engine>();
@@ -103,7 +105,20 @@ export function programOf(trace: Trace): Program {
     captures: captures && launchesWithoutWork > launches / 2,
     served: servedSteps(trace),
   };
-}
+});
+
+/** An engine serves a model, as far as the recording shows. */
+export const serves = ({ engine, task }: Program): boolean => engine !== null && task !== 'training';
+
+/** Their servers answer /start_profile. */
+const OWN_PROFILER: readonly (Engine | null)[] = ['vllm', 'sglang'];
+
+/** What advice on a better recording depends on. */
+export const recordedOf = ({ byNsys }: Accelerator, program: Program): Recorded => ({
+  byNsys,
+  torch: program.torch,
+  ownProfiler: serves(program) && OWN_PROFILER.includes(program.engine),
+});
 
 /** A forward pass calls at least as many different operators. Fewer are a benchmark, which shows neither. */
 const FORWARD_PASS = 8;

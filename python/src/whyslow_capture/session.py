@@ -22,6 +22,7 @@ from .handle import Batch, CaptureHandle
 from .job import JobTimers, timers_of_process
 from .loader_watch import LoaderWatch
 from .memory import MemoryWatch
+from .messages import Messages
 from .phases import phase_and_lap
 from .problems import ProblemLog, describe
 from .run_name import run_id
@@ -57,6 +58,7 @@ class Capture(CaptureHandle):
         self.loaders = LoaderWatch()
         self.parameters = ParameterTypes()
         self.collectives = SmallCollectives()
+        self.messages = Messages()
         self.job: JobTimers = timers_of_process(self.problems)
         self.job_clock = self.job.clock
         self.cpu = CpuUse()
@@ -71,6 +73,7 @@ class Capture(CaptureHandle):
             lambda: self.job_clock.last_step_at,
             self.problems,
             is_disturbed=self._is_disturbed,
+            messages=self.messages.as_dump,
         )
         self.memory = MemoryWatch(config.memory, self.problems)
         self.mesh: Mesh | None = None

@@ -125,6 +125,7 @@ export const UNKNOWN_LOADER: LoaderRecord = {
   startMs: null,
   firstMs: null,
   laterMs: null,
+  endMs: null,
   workersRan: null,
   workersQueued: null,
 };
