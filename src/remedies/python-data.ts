@@ -1,4 +1,4 @@
-import { FRAMEWORKS } from './frameworks/list.js';
+import { FRAMEWORKS } from './frameworks.js';
 import { TRIALS } from './remedies.js';
 
 const HEAD = `"""Written by \`npm run remedies\` from src/remedies, the catalog of fixes. Do not edit."""
