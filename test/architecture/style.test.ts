@@ -44,7 +44,7 @@ const QUOTES_NVIDIA_SMI = /(?:dmon|doctor|machine|nvidia-smi)/;
 const UNIT =
   '(?:ms|µs|MB|kB|GB|bytes|launches|kernels|all_reduces|results|calls|times|frames|reads|samples|switches|ticks|entries|collectives|events|windows|incidents|iterations)';
 const SINGLE =
-  '(?:step|second|minute|hour|day|rank|batch|launch|gradient|parameter|seed|host|node|iteration|GPU)';
+  '(?:step|second|minute|hour|day|rank|batch|launch|gradient|parameter|seed|host|node|iteration)';
 const BRITISH =
   'utilis|synchronis|recognis|summaris|organis|optimis|normalis|initialis|serialis|minimis|maximis|visualis|realis|generalis|specialis|daemonis|quantis|tokenis|vectoris|analys(?:e|ed|ing)\\b|colour|neighbour|behaviour|favour|honour|labell(?!edby)|modell|cancell(?!ation)|licence|centre\\b|grey\\b';
 const AVOIDED: readonly (readonly [string, RegExp])[] = [
