@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ownModes } from '../base/own-modes.js';
+import { ownModes } from '../base/make-folders.js';
 
 /** What the job passes on to its own run at a tracker. */
 export interface AlertForJob {

@@ -62,6 +62,7 @@ export const NO_STEP: ReportStep = {
   corrected: false,
   parts: [],
   iteration: null,
+  whole_window: false,
   count: 0,
   first: null,
   last: null,

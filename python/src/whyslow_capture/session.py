@@ -20,6 +20,7 @@ from .files import RunFiles
 from .job import JobTimers, timers_of_process
 from .loader_watch import LoaderWatch
 from .memory import MemoryWatch
+from .messages import Messages
 from .parameter_types import ParameterTypes
 from .phases import phase_and_lap
 from .problems import ProblemLog, describe
@@ -61,6 +62,7 @@ class Capture:
         self.loaders = LoaderWatch()
         self.parameters = ParameterTypes()
         self.collectives = SmallCollectives()
+        self.messages = Messages()
         self.job: JobTimers = timers_of_process(self.problems)
         self.job_clock = self.job.clock
         self.cpu = CpuUse()
@@ -75,6 +77,7 @@ class Capture:
             lambda: self.job_clock.last_step_at,
             self.problems,
             is_disturbed=lambda: self.trace is not None and self.trace.busy,
+            messages=self.messages.as_dump,
         )
         self.memory = MemoryWatch(config.memory, self.problems)
         self.mesh: Mesh | None = None

@@ -1,4 +1,4 @@
-"""Collectives that move a few numbers each, in recorded steps: traces of gloo do not show sizes."""
+"""Collectives that move little each, in recorded steps: traces of gloo do not show sizes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import torch
 
 # 64 numbers of 8 bytes: losses, norms, counts.
 SMALL_BYTES = 512
+# Below it latency is most of it: gloo sends 64 KiB over loopback in about the time that it takes to send nothing.
+SHORT_BYTES = 64 * 1024
 
 
 class SmallCollectives:
@@ -16,7 +18,7 @@ class SmallCollectives:
 
     def __init__(self) -> None:
         self._step = -1
-        self._steps = self._calls = self._small = self._small_ns = 0
+        self._steps = self._calls = self._small = self._small_ns = self._short = self._short_ns = 0
         self._began_ns = 0
 
     def begins(self) -> None:
@@ -28,9 +30,15 @@ class SmallCollectives:
             self._step = step
             self._steps += 1
         self._calls += 1
-        if isinstance(moved, torch.Tensor) and 0 < moved.numel() * moved.element_size() <= SMALL_BYTES:
+        if not isinstance(moved, torch.Tensor):
+            return
+        size, took = moved.numel() * moved.element_size(), perf_counter_ns() - self._began_ns
+        if 0 < size <= SMALL_BYTES:
             self._small += 1
-            self._small_ns += perf_counter_ns() - self._began_ns
+            self._small_ns += took
+        if 0 < size <= SHORT_BYTES:
+            self._short += 1
+            self._short_ns += took
 
     def summary(self) -> dict[str, object] | None:
         """`steps`: recorded ones with collectives. Time includes waiting for other ranks."""
@@ -41,4 +49,6 @@ class SmallCollectives:
             "calls": self._calls,
             "small": self._small,
             "small_ms": round(self._small_ns / 1e6, 3),
+            "short": self._short,
+            "short_ms": round(self._short_ns / 1e6, 3),
         }

@@ -11,6 +11,7 @@ from __future__ import annotations
 import linecache
 import os
 import random
+import re
 import sys
 import sysconfig
 import threading
@@ -44,6 +45,11 @@ LEAST_INPUT = 5
 # Code that a `for` loop or `next()` resumes. Not the expressions of one line, which are seldom input.
 GENERATOR = 0x20
 NOT_INPUT = ("<genexpr>", "<listcomp>", "<lambda>")
+# A function of the job that returns the next batch, by its name: `get_batch`, `next_train_batch`, `sample_minibatch`.
+MAKES_BATCH = re.compile(
+    r"_*(?:get|next|make|load|sample|fetch|draw|prepare|build|read|create|collate)_?(?:[a-z]+_)?(?:mini)?batch(?:es)?",
+    re.IGNORECASE,
+)
 # Their own phases have these: waiting for a DataLoader, and iterating over the model's parameters is no input.
 NO_SOURCES = ("torch.utils.data.dataloader", "torch.nn.")
 
@@ -131,7 +137,8 @@ class StackSampler:
         while not self._ended.wait(self._pause_s()):
             if self._is_disturbed():
                 continue
-            begin = time.perf_counter()
+            # Of this thread alone: on a busy machine, one look that waits for a core is not the price of all.
+            begin = time.thread_time()
             frames = sys._current_frames()
             frame = frames.pop(thread, None)
             if frame is None:
@@ -144,7 +151,7 @@ class StackSampler:
             # A frame keeps its local variables alive, tensors among them.
             del frame
             self._looks += 1
-            self._spent_s += time.perf_counter() - begin + SWITCHES_S
+            self._spent_s += time.thread_time() - begin + SWITCHES_S
 
     def _pause_s(self) -> float:
         """Varies, so as not to keep time with the steps."""
@@ -191,6 +198,8 @@ class StackSampler:
             if line is None and self._is_users(code.co_filename):
                 line = (code.co_filename, frame.f_lineno or 0, code.co_name)
             makes_items = code.co_flags & GENERATOR and code.co_name not in NOT_INPUT
+            if line is not None and MAKES_BATCH.fullmatch(code.co_name) and self._is_users(code.co_filename):
+                return line, awaited or "generator"
             if (makes_items or code.co_name == "__next__") and caller is not None and self._is_loop(caller):
                 place = line or (caller.f_code.co_filename, caller.f_lineno or 0, caller.f_code.co_name)
                 return place, awaited or "generator"

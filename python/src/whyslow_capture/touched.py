@@ -186,6 +186,8 @@ TARGETS = (
     *map(_collective, _COLLECTIVES),
     *(_collective(name, since="2.13") for name in _NEW_COLLECTIVES),
     Target("torch.distributed", "Work.wait", "collectives", _OPEN),
+    Target("torch.distributed", "ProcessGroup.send", "collectives", _OPEN),
+    Target("torch.distributed", "ProcessGroup.recv", "collectives", _OPEN),
     Target("torch", "Tensor.to", "copies", f"{_STEPS} of GPU jobs, from the end of loading to the model's call"),
     Target("torch", "Tensor.cuda", "copies", f"{_STEPS} of GPU jobs, from the end of loading to the model's call"),
     # torch.jit.script compiles the hooks of a model and cannot compile ours, so they leave before.

@@ -110,6 +110,13 @@ const withUnread = (kind: DeviceKind): Judgment => {
 
 const withNote = (code: string) => traced({ notes: found('warning', code, 1, '', '') });
 
+/** The time before a batch is copied, where only optimizers mark steps. */
+const unmarkedInput = (): Judgment => {
+  const steps = { ...VIEW.facts.steps, source: 'optimizer' } as const;
+  const facts = { ...VIEW.facts, input: { ...VIEW.facts.input, inferred: 4 }, steps };
+  return traced({ facts, divided: { ...VIEW.divided, steps } as TraceView['divided'] });
+};
+
 /** The trace by itself has another answer. */
 const otherwiseRecorded = (judgment: Judgment): Judgment => ({
   ...judgment,
@@ -161,8 +168,10 @@ const CASES: readonly (readonly [DoubtId, object, Judgment])[] = [
   ['trace-differs', { by: 0.05 }, otherwiseRecorded(traced(changedTo(1.4)))],
   ['trace-differs', { by: 0.2 }, otherwiseRecorded(traced(changedTo(1.6)))],
   ['slowed-by-profiler', { by: 0.05 }, withNote('slowed-by-profiler')],
+  ['only-copies', { atMost: 0.5 }, withFacts({ accelerator: { ...VIEW.facts.accelerator, kernels: 0 } })],
   ['no-steps', { by: 0.1, atMost: 0.5 }, withSteps({ source: 'window' })],
   ['inferred-steps', { atMost: 0.5 }, withSteps({ source: 'launches' })],
+  ['unmarked-input', { atMost: 0.5 }, unmarkedInput()],
   ['cold-start', { atMost: 0.4 }, withFacts({ startUp: { time: ns(3e7), steps: 0, left: share(0.3) } })],
   [
     'little-recorded',

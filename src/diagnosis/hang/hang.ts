@@ -18,8 +18,8 @@ export interface WaitingRanks {
 
 export interface Culprit {
   readonly rank: number;
-  /** Why others wait for it. `different`: it called something else than they did. */
-  readonly reason: Reason | 'different';
+  /** Why others wait for it. `different`: it called something else than they did. `order`: than it did before. */
+  readonly reason: Reason | 'different' | 'order';
   /** The oldest call that it is not done with. Null: it waits for nothing, or left no dump. */
   readonly stands: DumpedCall | null;
   /** The last call that it entered. Null: none is left in its dump. */
@@ -53,7 +53,7 @@ export function hangOf(dumps: readonly RankDump[]): Hang | null {
   return {
     culprits: ranks.map((rank) => ({
       rank,
-      reason: odd.length > 0 ? 'different' : reasonOf(rank, waits),
+      reason: odd.length > 0 ? 'different' : found.culprits.includes(rank) ? reasonOf(rank, waits) : 'order',
       stands: job.ranks.get(rank)?.pending[0] ?? null,
       last: job.ranks.get(rank)?.last ?? null,
     })),

@@ -2,7 +2,7 @@ import { fullest, gpuName, memoryInWords, size } from '../../answers/kit/memory-
 import { share } from '../../base/units.js';
 import type { MemoryFacts, MemoryKind, RankMemory } from '../../diagnosis/run-evidence.js';
 import { about, use } from '../../remedies/remedies.js';
-import type { Evidence } from '../kit/finding.js';
+import { evidenceOf } from '../kit/evidence.js';
 import { found, type RankFinding, type RunRule, silent, threshold } from '../kit/rule.js';
 
 const LARGE = threshold('one cause', share(0.1), 'of the memory in use', 'less does not change what fits');
@@ -42,23 +42,13 @@ export const rule: RunRule = {
         addresses: null,
         price: null,
         ranks: worst.rank === null ? [] : [worst.rank],
-        evidence: f.evidence.map((text) => line(text, worst.rank)),
+        evidence: f.evidence.map((text) => evidenceOf(worst.rank, text)),
       })),
     );
   },
 };
 
 type Made = Pick<RankFinding, 'id' | 'title' | 'remedy' | 'note'> & { readonly evidence: readonly string[] };
-
-const line = (text: string, rank: number | null): Evidence => ({
-  text,
-  value: null,
-  unit: null,
-  rank,
-  step: null,
-  ts_ns: null,
-  dur_ns: null,
-});
 
 function plain(worst: RankMemory, all: readonly RankMemory[]): Made {
   const who = gpuName(worst, all);

@@ -115,6 +115,7 @@ const oneOffShape = object<OneOffStep>({
   usual: amount(),
   others: whole(),
   without: rangeShape,
+  extraWork: whole(),
 });
 
 const gpuShape = object<GpuUnions>({

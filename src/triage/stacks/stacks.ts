@@ -2,7 +2,7 @@ import { groupBy } from '../../base/group-by.js';
 import type { StackFrame, StackSample } from '../../machine/stacks.js';
 import type { Recording } from '../../model/recording.js';
 import type { ProcessActivity } from '../../telemetry/processes/process-activity.js';
-import { nameOfProcess, rolesOf } from '../../telemetry/processes/roles.js';
+import { nameOfProcess, rankOfProcess, rolesOf } from '../../telemetry/processes/roles.js';
 import type { Activity } from '../activity/activity.js';
 
 /** Ids of the processes that train. */
@@ -14,6 +14,7 @@ export interface ProcessStacks {
   readonly pid: number;
   /** `rank 2 (process 4711)`. */
   readonly name: string;
+  readonly rank: number | null;
   readonly samples: number;
   /** In the same line in every sample. */
   readonly isConstant: boolean;
@@ -23,6 +24,8 @@ export interface ProcessStacks {
   readonly isStopped: boolean;
   /** What it waits in, most often: `all_reduce`. Null: no collective. */
   readonly collective: string | null;
+  /** The rank that its send or receive waits for. Null: unknown. */
+  readonly peer: number | null;
   /** Share of samples in a collective, in torch's DataLoader, in torch's compiler, elsewhere in torch. */
   readonly inCollective: number;
   readonly inLoader: number;
@@ -74,11 +77,13 @@ function oneProcess(
   return {
     pid: trainer.facts.pid,
     name: nameOfProcess(trainer.facts),
+    rank: rankOfProcess(trainer.facts),
     samples: stacks.length,
     isConstant,
     isStuck: isConstant && standsStill(trainer, activity),
     isStopped: wasStopped(trainer, activity),
     collective: collectives.find((name) => name !== null) ?? null,
+    peer: stacks.at(-1)!.find((f) => f.peer !== undefined)?.peer ?? null,
     inCollective: collectives.filter((name) => name !== null).length / stacks.length,
     inLoader: inFile(LOADER),
     inCompiler: inFile(COMPILER),

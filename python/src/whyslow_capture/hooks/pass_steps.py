@@ -12,8 +12,10 @@ import torch
 
 from .modules import subclasses
 
-# Passes after which an optimizer is looked for that is yet to step, which takes up to 0.1 s.
+# Passes after which an optimizer is looked for that is yet to step, which takes up to 0.1 s: once if there is none, and
+# once more if there is one without gradients. A step may make a pass for each sample (DP-SGD with torch.autograd.grad).
 UNANNOUNCED = 3
+ONE_PER_SAMPLE = 128
 
 
 class PassSteps:
@@ -31,15 +33,19 @@ class PassSteps:
     def pass_ends_step(self) -> bool:
         if self.is_open and not self.is_on:
             self._passes += 1
-            if self._passes >= UNANNOUNCED:
-                self.is_open = self.is_on = not _optimizer_waits()
+            if self._passes in (UNANNOUNCED, ONE_PER_SAMPLE):
+                optimizers = _optimizers()
+                if any(_has_gradients(optimizer) for optimizer in optimizers):
+                    self.close()
+                else:
+                    self.is_on = not optimizers or self._passes == ONE_PER_SAMPLE
         return self.is_on
 
 
-def _optimizer_waits() -> bool:
-    """Whether there is an optimizer with gradients to use. Compares types: `isinstance` would resolve lazy proxies."""
+def _optimizers() -> list[Any]:
+    """Compares types: `isinstance` would resolve lazy proxies."""
     kinds = subclasses(torch.optim.Optimizer)
-    return any(_has_gradients(thing) for thing in gc.get_objects() if type(thing) in kinds)
+    return [thing for thing in gc.get_objects() if type(thing) in kinds]
 
 
 def _has_gradients(optimizer: Any) -> bool:

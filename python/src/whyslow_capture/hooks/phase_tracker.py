@@ -12,6 +12,7 @@ from ..events.recorder import Recorder
 from ..job.clock import JobClock
 from ..layout import BACKWARD, DATA_WAIT, OPTIMIZER
 from ..loader_watch import LoaderWatch
+from ..messages import Messages
 from ..parameter_types import ParameterTypes
 from ..problems import ProblemLog, describe
 from ..small_collectives import SmallCollectives
@@ -49,6 +50,7 @@ class HookedCapture(Protocol):
     loaders: LoaderWatch
     parameters: ParameterTypes
     collectives: SmallCollectives
+    messages: Messages
     job_clock: JobClock
 
     def optimizer_step(self) -> None: ...
@@ -76,6 +78,7 @@ class PhaseTracker:
         self.modules = KnownModules()
         self.parameters = capture.parameters
         self.collectives = capture.collectives
+        self.messages = capture.messages
         # None if the user left their hooks out.
         self.backward: BackwardWatch | None = None
         self.copies: CopyTimer | None = None
@@ -285,9 +288,12 @@ class PhaseTracker:
             self.forward.look_for_models(optimizer)
 
     def _end_iteration(self, key: int, optimizer: object = None) -> None:
-        iterations = self.iterations
         if key != BY_PASS and self.pass_steps.is_open:
+            if self.pass_steps.is_on:
+                # The first step made many passes. They are no part of the cycle.
+                self.iterations = IterationTracker()
             self.pass_steps.close()
+        iterations = self.iterations
         is_over = iterations.stepped(key)
         self._steps_so_far[key] += 1
         if is_over:
