@@ -19,7 +19,7 @@ from .events.recorder import Recorder
 from .files import RunFiles
 from .job import JobTimers, timers_of_process
 from .loader_watch import LoaderWatch
-from .memory import MemoryWatch
+from .memory import watch_of_process
 from .messages import Messages
 from .parameter_types import ParameterTypes
 from .phases import phase_and_lap
@@ -79,7 +79,7 @@ class Capture:
             is_disturbed=lambda: self.trace is not None and self.trace.busy,
             messages=self.messages.as_dump,
         )
-        self.memory = MemoryWatch(config.memory, self.problems)
+        self.memory = watch_of_process(config.memory, self.problems)
         self.mesh: Mesh | None = None
         self._pid = os.getpid()
         self.files = RunFiles()
@@ -118,7 +118,9 @@ class Capture:
             atexit.register(self.close)
             self.recorder.enabled = self._records_here()
             if self.recorder.enabled:
-                self.memory.start(self.out)
+                self.memory.trains(self.out)
+            else:
+                self.memory.stop()
             self.recorder.start_step()
             # The end of the first step always needs attention: only then is the job's rank known.
             self.recorder.quiet_until = 0
