@@ -148,6 +148,7 @@ const CASES: readonly (readonly [DoubtId, object, Judgment])[] = [
     otherwiseRecorded(traced({ notes: found('warning', 'trace-differs', 1, '', ''), step: MEASURED })),
   ],
   ['slowed-by-profiler', { by: 0.05 }, withNote('slowed-by-profiler')],
+  ['only-copies', { atMost: 0.5 }, withFacts({ accelerator: { ...VIEW.facts.accelerator, kernels: 0 } })],
   ['no-steps', { by: 0.1, atMost: 0.5 }, withSteps({ source: 'window' })],
   ['inferred-steps', { atMost: 0.5 }, withSteps({ source: 'launches' })],
   ['unmarked-input', { atMost: 0.5 }, unmarkedInput()],

@@ -1,5 +1,6 @@
 import type { CheckResult } from '../../base/check.js';
 import { ns, share } from '../../base/units.js';
+import type { Recorded } from '../../facts/accelerator.js';
 import { type DeviceRates, findDevice } from '../../facts/device-rates.js';
 import type { JobTime } from '../../facts/job-time.js';
 import type { CopyTime, InputKind, PhaseKnowledge, RankFacts } from '../../facts/rank-facts.js';
@@ -10,6 +11,7 @@ import type { LogFacts } from '../../logs/log-facts.js';
 import { withInput } from '../../logs/sampled-input.js';
 import { startsGpuWork } from '../../model/gpu-links.js';
 import type { Baseline } from '../../replay/recording-cost.js';
+import { recordedOf } from '../../traces/program.js';
 import type { TraceFacts } from '../../traces/trace-facts.js';
 import {
   baselineWith,
@@ -174,6 +176,12 @@ export function unseenGpu(view: RankView): 'launched' | 'listed' | 'unread' | nu
   if (view.log?.facts.phases.allHost) return null;
   return device === null || computesOnCpu(view) ? null : 'listed';
 }
+
+/** Without a trace, advice on a better recording is for the training script that most people have. */
+const OF_TRAINING: Recorded = { byNsys: false, torch: true, ownProfiler: false };
+
+export const recordedBy = (view: RankView | null): Recorded =>
+  view?.source === 'trace' ? recordedOf(view.facts.accelerator, view.facts.program) : OF_TRAINING;
 
 /** Operators that only run on the CPU: those of oneDNN, MKL and NNPACK, and what PyTorch names after it. */
 const ONLY_ON_CPU = /^(?:aten|mkldnn|mkl)::_?(?:mkldnn|mkl|nnpack)_|_for_cpu$|^(?:mkldnn|mkl|onednn)::/;
