@@ -1,4 +1,5 @@
 import { formatCount, type Ns, ns } from '../base/units.js';
+import type { TimeClass } from './time-class.js';
 
 /** The wall time of one rank's process. `startUp`, `training`, `phases` and `end` add up to `wall`. */
 export interface JobTime {
@@ -69,4 +70,17 @@ export function iterationWords(iteration: Iteration): string {
       ? ` after ${formatCount(backwardPasses, 'backward pass', 'backward passes')}`
       : '';
   return `${rollout ? 'a rollout and ' : ''}${steps}${passes}`;
+}
+
+/** Steps of a run became lastingly slower. */
+export interface PaceChange {
+  /** Number of the first recorded step that is slower. */
+  readonly step: number;
+  /** Usual steps before and after. */
+  readonly before: Ns;
+  readonly after: Ns;
+  /** At once, and not little by little. */
+  readonly isJump: boolean;
+  /** What grew most. */
+  readonly grew: { readonly class: TimeClass; readonly before: Ns; readonly after: Ns } | null;
 }

@@ -2,7 +2,7 @@ import type { CheckResult } from '../base/check.js';
 import type { Problem } from '../base/problem.js';
 import type { BoundedDrawing } from '../drawing/bounded.js';
 import type { TraceDrawing } from '../drawing/draw-trace.js';
-import type { EventLogSummary } from '../logs/log-summary.js';
+import type { EventLogSummary } from '../logs/log-facts.js';
 import type { EventLog } from '../model/event-log.js';
 import type { Manifest } from '../model/manifest.js';
 import type { TraceData } from '../model/trace-data.js';

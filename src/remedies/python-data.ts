@@ -1,4 +1,4 @@
-import { FRAMEWORKS } from './frameworks/list.js';
+import { FRAMEWORKS } from './frameworks.js';
 import { TRIALS } from './remedies.js';
 
 /** The Python module that the capture reads: the ids of fixes that a trial can apply, and modules that name a framework. */

@@ -1,6 +1,5 @@
 import { type AnyRemedy, type ArgsOf, REMEDIES, type RemedyId } from './fixes/list.js';
-import type { Framework } from './frameworks/framework.js';
-import { FRAMEWORKS, frameworkNamed, PLAIN_FRAMEWORK } from './frameworks/list.js';
+import { FRAMEWORKS, type Framework, frameworkNamed, PLAIN_FRAMEWORK } from './frameworks.js';
 import { blockOf, codeOf, settingsIn } from './kit/layout.js';
 import type { Cost, Fix, Knob, Remedy, Risk, Spelled } from './kit/remedy.js';
 

@@ -46,6 +46,9 @@ const OF_ENGINES: readonly (readonly [Engine, RegExp])[] = [
   ['lmdeploy', /\blmdeploy[/.:]/],
   ['xdit', /\bxfuser[/.:]|^execute_diffusion_/],
 ];
+/** Each of them has one of these: a single test for most names. */
+const MAY_BE_ENGINE =
+  /sglang|vllm|text_generation|tensorrt|^TensorRT|^ExecutionContext|nvinfer|lmdeploy|xfuser|^execute_|^step\[/;
 /** What a model is made of. Without any of these, operators are a benchmark or preparation of data. */
 const MODEL =
   /^aten::(?:_?(?:\w{1,30}_)?conv(?:olution|\d)|(?:add|b|badd)?mm$|linear$|\w{0,40}attention|embedding$)/;
@@ -64,6 +67,8 @@ const OPERATOR = 1;
 const KERNEL = 2;
 const FRAME = 4;
 const CALL = 8;
+/** Any other event, or a thread or process. */
+const OTHER = 16;
 const GROUPS: Readonly<Partial<Record<Category, number>>> = {
   [Category.cpuOp]: OPERATOR,
   [Category.annotation]: OPERATOR,
@@ -79,6 +84,7 @@ export const programOf = oncePer((trace: Trace): Program => {
   let [torch, model, operators, trains, captures] = [hasOperators(trace), false, 0, false, false];
   for (let id = 0; id < strings.size; id++) {
     const group = groups[id]!;
+    if (group === 0) continue;
     const text = strings.text(id);
     if (text.length > LONGEST) continue;
     torch ||= TORCH.test(text);
@@ -90,7 +96,8 @@ export const programOf = oncePer((trace: Trace): Program => {
       ((group & KERNEL) !== 0 && KERNEL_TRAINS.test(text)) ||
       ((group & FRAME) !== 0 && FRAME_TRAINS.test(text));
     captures ||= (group & (CALL | OPERATOR)) !== 0 && CAPTURES.test(text);
-    for (const [engine, pattern] of OF_ENGINES) if (pattern.test(text)) found.add(engine);
+    if (MAY_BE_ENGINE.test(text))
+      for (const [engine, pattern] of OF_ENGINES) if (pattern.test(text)) found.add(engine);
   }
   const engine = OF_ENGINES.find(([name]) => found.has(name))?.[0] ?? null;
   const { launches, launchesWithoutWork } = trace.links;
@@ -103,7 +110,7 @@ export const programOf = oncePer((trace: Trace): Program => {
         : 'unknown',
     engine,
     captures: captures && launchesWithoutWork > launches / 2,
-    served: servedSteps(trace),
+    served: engine === null ? { prefill: 0, decode: 0 } : servedSteps(trace),
   };
 });
 
@@ -123,13 +130,14 @@ export const recordedOf = ({ byNsys }: Accelerator, program: Program): Recorded 
 /** A forward pass calls at least as many different operators. Fewer are a benchmark, which shows neither. */
 const FORWARD_PASS = 8;
 
-/** What kinds of events have each name. */
+/** What kinds of events have each name. 0: it is an argument, and arguments say nothing here. */
 function groupsOfNames({ data, strings }: Trace): Uint8Array {
   const groups = new Uint8Array(strings.size);
-  const ofKind = data.kinds.map((k) => GROUPS[k.category] ?? 0);
+  const ofKind = data.kinds.map((k) => GROUPS[k.category] ?? OTHER);
   inBlocks(data.rows, (from, to) => {
     for (let row = from; row < to; row++) groups[data.name[row]!]! |= ofKind[data.kind[row]!]!;
   });
+  for (const id of data.metadata.name) groups[id]! |= OTHER;
   return groups;
 }
 

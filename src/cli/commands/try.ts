@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { describeSystemError, InputError } from '../../base/input-error.js';
-import { ownModes } from '../../base/own-modes.js';
+import { ownModes } from '../../base/make-folders.js';
 import { quoted } from '../../base/printable.js';
 import { formatDuration, seconds } from '../../base/units.js';
 import { pythonPart } from '../../launch/environment.js';

@@ -1,6 +1,5 @@
 import { type Ns, ns, type Share, share } from '../../base/units.js';
-import type { DeviceRates, Precision } from '../../facts/device-rates.js';
-import { REACHED, REACHED_BANDWIDTH } from '../../facts/reached-rates.js';
+import { type DeviceRates, type Precision, REACHED, REACHED_BANDWIDTH } from '../../facts/device-rates.js';
 import type { ShapedWork } from '../../traces/detail/hardware-use.js';
 import type { TraceView } from './rank-view.js';
 
