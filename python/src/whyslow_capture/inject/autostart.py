@@ -7,15 +7,16 @@ import multiprocessing
 import multiprocessing.util
 import os
 import threading
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from torch.utils.data import get_worker_info
 
 from ..api import RUN_DEFAULTS
-from ..config import load_config
+from ..config_sources import load_config
 from ..hooks import optimizer as optimizer_hooks
 from ..hooks.dynamo import is_compiling, never_compiled, not_compiled
-from ..hooks.optimizer import OptimizerTarget, Recording
+from ..hooks.optimizer import OptimizerTarget
 from ..job import timers_of_process
 from ..patching import Patches, find, leave_out_caller
 from ..problems import ProblemLog, describe
@@ -43,7 +44,8 @@ class AutoStart:
         self.problems = ProblemLog()
         self._patches = Patches(self.problems)
         self._waiting = True
-        self.recorder: Recording = _Always()
+        # In place of a recorder, so that the optimizer hooks report every step.
+        self.recorder: Any = SimpleNamespace(recording=True)
         self.sees_steps = False
         self.plain_optimizer = 0
 
@@ -106,12 +108,6 @@ class AutoStart:
             begin_capture(self.problems)
         except Exception as error:
             self.failed(error)
-
-
-class _Always:
-    """A recorder stand-in, so that the optimizer hooks report every step."""
-
-    recording = True
 
 
 def on_main_thread() -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..own_files import read_json, write_json
@@ -36,6 +36,17 @@ class Plan:
         return self.ranks == "all" or rank in self.ranks
 
 
+@dataclass(frozen=True)
+class Answer:
+    id: str
+    # done, cut, missed or failed.
+    status: str
+    message: str
+    path: str | None = None
+    first_step: int | None = None
+    last_step: int | None = None
+
+
 class ControlFolder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -54,7 +65,7 @@ class ControlFolder:
         return found["request"], found["plan"]
 
     def read_request(self, request_id: str) -> WindowRequest:
-        content = self._read(f"request-{request_id}.json")
+        content = read_json(self._folder / f"request-{request_id}.json")
         steps = _whole(content.get("steps", 3), "steps", 1)
         asked_ns, wait_s = content.get("asked_ns", 0), content.get("wait_s", 0)
         if not isinstance(asked_ns, (int, float)) or not isinstance(wait_s, (int, float)):
@@ -62,7 +73,7 @@ class ControlFolder:
         return WindowRequest(request_id, steps, _ranks(content.get("ranks")), int(asked_ns), float(wait_s))
 
     def read_plan(self, plan_id: str) -> Plan:
-        content = self._read(f"plan-{plan_id}.json")
+        content = read_json(self._folder / f"plan-{plan_id}.json")
         ranks = _ranks(content.get("ranks"))
         if ranks is None:
             raise ValueError("a plan must name its ranks")
@@ -71,38 +82,16 @@ class ControlFolder:
         return Plan(plan_id, first, _whole(content.get("steps"), "steps", 1), ranks, planned_ns)
 
     def write_plan(self, plan: Plan) -> None:
-        ranks = plan.ranks if isinstance(plan.ranks, str) else list(plan.ranks)
-        content: dict[str, object] = {
-            "id": plan.id,
-            "first_step": plan.first_step,
-            "steps": plan.steps,
-            "ranks": ranks,
-            "planned_ns": plan.planned_ns,
-        }
-        write_json(self._folder / f"plan-{plan.id}.json", content)
+        write_json(self._folder / f"plan-{plan.id}.json", asdict(plan))
 
-    def write_answer(
-        self, request_id: str, rank: int, status: str, message: str, path: str | None, steps: tuple[int, int] | None
-    ) -> None:
-        content: dict[str, object] = {
-            "id": request_id,
-            "rank": rank,
-            "status": status,
-            "path": path,
-            "first_step": None if steps is None else steps[0],
-            "last_step": None if steps is None else steps[1],
-            "message": message,
-        }
-        write_json(self._answer_file(request_id, rank), content)
+    def write_answer(self, answer: Answer, rank: int) -> None:
+        write_json(self._answer_file(answer.id, rank), {"rank": rank, **asdict(answer)})
 
     def is_answered(self, request_id: str, rank: int) -> bool:
         return self._answer_file(request_id, rank).exists()
 
     def _answer_file(self, request_id: str, rank: int) -> Path:
         return self._folder / f"done-{request_id}-rank-{rank}.json"
-
-    def _read(self, name: str) -> dict[str, object]:
-        return read_json(self._folder / name)
 
 
 def _whole(value: object, name: str, least: int) -> int:

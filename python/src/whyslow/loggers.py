@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from whyslow import Report
+    from .reports import Report
 
 # Those that keep files.
 TAKES_PAGE = ("wandb", "mlflow")

@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 
 import torch
 
-from .api import active_session, phase
-from .layout import HOST_TO_DEVICE
-from .problems import ProblemLog
+from whyslow_capture.api import active_session, phase
+from whyslow_capture.layout import HOST_TO_DEVICE
+from whyslow_capture.problems import ProblemLog
 
 Batch = TypeVar("Batch")
 

@@ -1,11 +1,29 @@
-"""Collectives that move little each, in recorded steps: traces of gloo do not show sizes."""
+"""What hooks count for the manifest of the rank, because traces do not show it."""
 
 from __future__ import annotations
 
+from collections import Counter
 from time import perf_counter_ns
 from typing import Any
 
 import torch
+
+
+class ParameterTypes:
+    """How many parameters the job trains, by number format: a trace of the CPU does not show formats."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def add(self, optimizer: object) -> None:
+        """Called once for each optimizer."""
+        for group in getattr(optimizer, "param_groups", None) or []:
+            for parameter in group["params"]:
+                self._counts[str(parameter.dtype).removeprefix("torch.")] += parameter.numel()
+
+    def summary(self) -> dict[str, int] | None:
+        return dict(self._counts) or None
+
 
 # 64 numbers of 8 bytes: losses, norms, counts.
 SMALL_BYTES = 512
@@ -14,7 +32,10 @@ SHORT_BYTES = 64 * 1024
 
 
 class SmallCollectives:
-    """Called on the training thread; the writer thread reads the sums."""
+    """
+    Collectives that move little each, in recorded steps: traces of gloo do not show sizes. Called on the training
+    thread; the writer thread reads the sums.
+    """
 
     def __init__(self) -> None:
         self._step = -1

@@ -25,8 +25,9 @@ from dataclasses import dataclass, field
 
 import torch
 
-from .api import phase
-from .layout import TRAINING_METRICS
+from whyslow_capture.api import phase
+from whyslow_capture.layout import TRAINING_METRICS
+
 from .metrics_exchange import HEADER, Exchange, pick_device
 from .metrics_reduce import OPS, Column, op_name, reduce_columns
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import torch
 import torch.distributed as dist
 
-from . import process
+from whyslow_capture import process
+
 from .metrics_reduce import SMALL, Rows
 
 # Slots before the numbers: a fingerprint of the metrics, and how many slots the rank needs.

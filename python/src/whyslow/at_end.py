@@ -10,14 +10,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from .. import layout, process
-from ..problems import ProblemLog
+from whyslow_capture import layout, process
+from whyslow_capture.problems import ProblemLog
+
 from . import loggers
 
 if TYPE_CHECKING:
-    from whyslow import Report
+    from whyslow_capture.session import Capture
 
-    from ..session import Capture
+    from .reports import Report
 
 # What a framework has opened: a name of config.LOGGERS, and the object.
 Opened = Iterable[tuple[str, Any]]
