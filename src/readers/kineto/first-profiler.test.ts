@@ -20,7 +20,9 @@ const read = (events: readonly object[]) => new Trace(readTrace(JSON.stringify(e
 describe('a trace of the first profiler, which wrote no categories', () => {
   it('has operators', () => {
     const trace = read(operators);
-    expect(trace.data.kinds.filter((k) => k.events > 0)).toMatchObject([{ categoryName: 'cpu_op', events: 3 }]);
+    expect(trace.data.kinds.filter((k) => k.events > 0)).toMatchObject([
+      { categoryName: 'cpu_op', events: 3 },
+    ]);
     const facts = analyzeTrace(trace, { steps: null })!;
     expect(facts.hasGpuWork).toBe(false);
     expect(facts.detail!.operators.map((o) => o.name)).toContain('aten::addmm');
