@@ -151,6 +151,7 @@ const CASES: readonly (readonly [DoubtId, object, Judgment])[] = [
   ['unseen-gpu', { atMost: 0.4 }, onlyHost(WITHOUT_GPU, 'data')],
   ['unseen-gpu', { atMost: 0.55 }, onlyHost(WITHOUT_GPU, 'gpu')],
   ['unseen-gpu', { atMost: 0.4 }, onlyHost(`${WITHOUT_GPU} | cudaLaunchKernel 9100-9200 #1`, 'gpu', {})],
+  ['unseen-gpu', { atMost: 0.4 }, onlyHost(`${WITHOUT_GPU} | aten::cudnn_convolution 9100-9200`, 'gpu', {})],
   ['unseen-gpu', { atMost: 0.4 }, onlyHost(`${WITHOUT_GPU} | aten::_mps_linear 9100-9200`, 'gpu', {})],
   ['profiler-cost', { by: 0.2 }, withHostBetween(0, 90, {})],
   ['profiler-cost', { by: 0.05 }, withHostBetween(0, 90, { second: 'host' })],
