@@ -18,9 +18,15 @@ import torch
 from torch import nn
 
 NAME, SECONDS = sys.argv[1], float(sys.argv[2])
-# A long job should leave the cores to others.
-SLOW = 6 if "slow" in NAME else 0 if NAME == "neighbor" else 1
-SPIN = "while True: pass"
+# Only a job that computes minds neighbors. A long job should leave the cores to others.
+COMPUTES = "neighbor" in NAME or "compute" in NAME
+SLOW = 6 if "slow" in NAME else 0 if COMPUTES else 1
+# Per step. On a machine with much memory, only a fast leak is a danger.
+LEAK_MB = float(os.environ.get("WATCHED_LEAK_MB", "5"))
+# Steps before this one are not part of the pace that is printed.
+STEADY = 200
+# Ends by itself: it must not outlive the job by much.
+SPIN = "import sys, time\nend = time.monotonic() + float(sys.argv[1])\nwhile time.monotonic() < end: pass"
 
 
 class Data(torch.utils.data.IterableDataset[torch.Tensor]):
@@ -28,7 +34,8 @@ class Data(torch.utils.data.IterableDataset[torch.Tensor]):
 
     def __iter__(self) -> Iterator[torch.Tensor]:
         while True:
-            time.sleep(0.002 + self.slow)
+            if self.slow > 0 or not COMPUTES:
+                time.sleep(0.002 + self.slow)
             yield torch.randn(32, 256)
 
 
@@ -57,8 +64,7 @@ class Job:
         torch.manual_seed(0)
         torch.set_num_threads(1)
         self.rank, self.world = rank, world
-        # Only a job that computes minds neighbors.
-        width = 700 if NAME == "neighbor" else 300
+        width = 700 if COMPUTES else 300
         model = nn.Sequential(
             nn.Linear(256, width), Device(), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 8)
         )
@@ -68,7 +74,6 @@ class Job:
         self.data = Data()
         self.loader = iter(torch.utils.data.DataLoader(self.data, batch_size=None))
         self.kept: list[object] = []
-        self.helpers: list[subprocess.Popen[bytes]] = []
         self.repeat = 1
 
     def train_step(self) -> None:
@@ -100,12 +105,13 @@ class Job:
             self.data.slow = 0.05
         elif NAME == "hog":
             threading.Thread(target=spin, name="metrics", daemon=True).start()
-        elif NAME == "neighbor":
-            # All on the core of this job: the rest of the machine stays free.
+        elif "neighbor" in NAME:
+            # All on the core of this job: the rest of the machine stays free. Their parent ends, so they are no part of the job.
             core = min(os.sched_getaffinity(0))
             os.sched_setaffinity(0, {core})
-            alone = [sys.executable, "-c", f"import os; os.sched_setaffinity(0, {{{core}}})\n{SPIN}"]
-            self.helpers = [subprocess.Popen(alone, start_new_session=True) for _ in range(6)]
+            for _ in range(1 if "one" in NAME else 6):
+                alone = ["sh", "-c", '"$@" &', "sh", sys.executable, "-c", SPIN, str(0.45 * SECONDS)]
+                subprocess.run(alone, check=True, start_new_session=True)
 
     # Called at every step: what goes on since the change, or always.
     def beside(self, step: int, changed: bool) -> None:
@@ -118,7 +124,7 @@ class Job:
             if step % 15 == 0:
                 gc.collect()
         elif changed and NAME == "leak":
-            self.kept.append(torch.ones(1_250_000))
+            self.kept.append(torch.ones(int(LEAK_MB * 250_000)))
         elif changed and NAME == "checkpoint" and step % 60 == 0:
             self.save(4)
 
@@ -136,10 +142,6 @@ class Job:
         if "ragged" in NAME:
             self.repeat = 1 + (step * 7919) % 3
 
-    def end(self) -> None:
-        for helper in self.helpers:
-            helper.kill()
-
 
 def spin() -> None:
     while True:
@@ -153,28 +155,29 @@ def main() -> None:
     job = Job(int(os.environ.get("RANK", "0")), world)
     begin, changed, step = time.monotonic(), False, 0
     at = 0
-    try:
-        while True:
-            elapsed = torch.tensor([time.monotonic() - begin])
-            if world > 1 and step % 20 == 0:
-                torch.distributed.broadcast(elapsed, 0)
-            elif world > 1:
-                elapsed = torch.tensor([0.0])
-            if elapsed.item() > SECONDS:
-                break
-            if not changed and elapsed.item() > 0.55 * SECONDS:
-                changed, at = True, step
-                job.change()
-                if job.rank == 0:
-                    print(f"CHANGE {step} {time.time_ns()}", flush=True)
-            job.train_step()
-            job.beside(step, changed)
-            job.healthy(step)
-            step += 1
-    finally:
-        job.end()
-        if job.rank == 0:
-            print(f"END {step} {at}", flush=True)
+    steady = (begin, 0)
+    while True:
+        elapsed = torch.tensor([time.monotonic() - begin])
+        if world > 1 and step % 20 == 0:
+            torch.distributed.broadcast(elapsed, 0)
+        elif world > 1:
+            elapsed = torch.tensor([0.0])
+        if elapsed.item() > SECONDS:
+            break
+        if not changed and elapsed.item() > 0.55 * SECONDS:
+            changed, at = True, step
+            job.change()
+            if job.rank == 0:
+                print(f"CHANGE {step} {time.time_ns()}", flush=True)
+        job.train_step()
+        job.beside(step, changed)
+        job.healthy(step)
+        step += 1
+        if step == STEADY:
+            steady = (time.monotonic(), step)
+    if job.rank == 0:
+        pace = 1000 * (time.monotonic() - steady[0]) / max(1, step - steady[1])
+        print(f"END {step} {at} {pace:.5f} ms per step", flush=True)
     if world > 1:
         torch.distributed.destroy_process_group()
 

@@ -110,6 +110,9 @@ const step = z.strictObject({
     .describe(
       'what one step is, if it is more than one optimizer step after one backward pass; null: it is not, or unknown',
     ),
+  whole_window: z
+    .boolean()
+    .describe('true: no steps were found, and everything here is about the whole recording'),
   count: z.int().min(0).describe('number of steps measured'),
   first: z.int().nullable(),
   last: z.int().nullable(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,8 +19,8 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 
+from whyslow_capture.hooks.collectives import MAX_ON_CPU, describe, suffix
 from whyslow_capture.hooks.gradient_sync import group_of, kind_of, syncs
-from whyslow_capture.hooks.groups import describe, suffix
 from whyslow_capture.session import Capture
 
 SLEEP_S = 0.1
@@ -269,7 +270,7 @@ def call_often(rank: int, out: Path) -> dict[str, int]:
     job = Job()
     with capturing(out) as capture:
         for x in batches(2):
-            for _ in range(40):
+            for _ in range(MAX_ON_CPU + 8):
                 distributed.barrier()
             job.step(x)
         return dict(capture.problems.counts)
@@ -277,7 +278,7 @@ def call_often(rank: int, out: Path) -> dict[str, int]:
 
 def test_the_number_of_collectives_is_limited(runs: Runs) -> None:
     assert [results["often"] for results in runs[1]] == [{"collectives-not-recorded": 16}] * WORLD
-    assert names(runs[0] / "often", 1).count("collective:barrier") == 32
+    assert names(runs[0] / "often", 1).count("collective:barrier") == MAX_ON_CPU
 
 
 def exchange_with_neighbors(rank: int, out: Path) -> list[float]:
@@ -317,6 +318,9 @@ def exchange_with_neighbors(rank: int, out: Path) -> list[float]:
                 distributed.recv(t, 0)
             job.optimizer.step()
         assert capture.problems.counts == {}
+        dump = capture.messages.as_dump()
+        assert dump is not None
+        (out / f"messages_{rank}.json").write_text(json.dumps(dump))
     assert distributed.Work.wait.__module__ != "whyslow_capture.hooks.collectives"
     return slept
 
@@ -333,6 +337,23 @@ def test_waits_for_sends_and_receives_are_recorded(runs: Runs) -> None:
     for step in (1, 2):
         left = SLEEP_S - slept[step]
         assert duration(out, step, "collective:recv", WORLD - 1) > 0.8 * left * 1000
+
+
+def test_the_last_sends_and_receives_are_known_with_their_peers(runs: Runs) -> None:
+    to_next, from_before = "gloo:send {0}->{1}", "gloo:recv {0}<-{2}"
+    expected = [
+        [to_next, to_next, from_before, "gloo:send 0->1"],
+        [from_before, to_next, to_next, from_before, "gloo:recv 1<-0"],
+        [from_before, to_next, from_before],
+    ]
+    for rank, names_of in enumerate(expected):
+        dump = json.loads((runs[0] / "neighbors" / f"messages_{rank}.json").read_text())
+        calls = [e["profiling_name"] for e in dump["entries"]]
+        step = [n.format(rank, (rank + 1) % WORLD, (rank - 1) % WORLD) for n in names_of]
+        assert calls == 3 * step
+        assert {e["state"] for e in dump["entries"]} == {"completed"}
+        group = dump["pg_config"][dump["entries"][0]["process_group"][0]]
+        assert json.loads(group["ranks"]) == list(range(WORLD))
 
 
 def compile_with_collective(rank: int, out: Path) -> Any:

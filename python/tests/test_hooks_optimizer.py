@@ -12,6 +12,7 @@ from support import records_of
 from torch.utils.data import DataLoader
 
 from whyslow_capture.api import active
+from whyslow_capture.hooks import iterations
 
 PLAIN = [("data_wait", 0), ("forward", 0), ("backward", 0), ("optimizer", 0)]
 
@@ -212,6 +213,13 @@ def test_optimizers_of_the_same_parameters_that_both_step_have_a_role_each(tmp_p
         assert steps_now() <= 12
 
 
+@pytest.fixture
+def no_other_optimizers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of other tests stay alive in autograd's hooks."""
+    monkeypatch.setattr(iterations, "_optimizers", list)
+
+
+@pytest.mark.usefixtures("no_other_optimizers")
 def test_steps_end_with_backward_passes_if_nothing_announces_updates(tmp_path: Path) -> None:
     model = Net()
     with capturing(tmp_path):
@@ -226,6 +234,7 @@ def test_steps_end_with_backward_passes_if_nothing_announces_updates(tmp_path: P
     assert phases(tmp_path, 6) == [("data_wait", 0), ("forward", 0), ("backward", 0)]
 
 
+@pytest.mark.usefixtures("no_other_optimizers")
 def test_functional_training_is_counted_by_its_gradients(tmp_path: Path) -> None:
     net = Net()
     parameters = dict(net.named_parameters())
@@ -239,6 +248,22 @@ def test_functional_training_is_counted_by_its_gradients(tmp_path: Path) -> None
             parameters = {name: value - 0.1 * gradients[name] for name, value in parameters.items()}
         assert steps_now() == 7
     assert ("backward", 0) in phases(tmp_path, 6)
+
+
+@pytest.mark.parametrize("passes", [1, 6, 140])
+def test_an_optimizer_ends_the_steps_of_a_job_that_only_calls_autograd_grad(tmp_path: Path, passes: int) -> None:
+    job = Job()
+    parameters = list(job.model.parameters())
+    with capturing(tmp_path):
+        for x in batches(5):
+            for _ in range(passes):
+                gradients = torch.autograd.grad(job.model(x).sum(), parameters)
+            for parameter, gradient in zip(parameters, gradients, strict=True):
+                parameter.grad = gradient
+            job.optimizer.step()
+            job.optimizer.zero_grad()
+        # In the first step, passes after the 127th count: nothing shows yet who updates.
+        assert 5 <= steps_now() <= 5 + max(0, passes - 127)
 
 
 def test_passes_end_no_step_while_an_optimizer_exists(tmp_path: Path) -> None:

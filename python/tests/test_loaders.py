@@ -202,6 +202,22 @@ def test_loaders_made_anew_are_one_loader_that_starts_often() -> None:
     assert (found["starts"], found["made"], found["batches"], found["start_ms"]) == (3, 3, 2, 5.0)
     assert found["fetches"] == 6
     assert {"first_ms", "later_ms"} <= found.keys()
+    assert "end_ms" not in found
+
+
+def test_the_request_that_ends_an_epoch_has_a_time_of_its_own() -> None:
+    watch = LoaderWatch()
+    iterator = iter(DataLoader(torch.zeros(2, 2)))  # type: ignore[arg-type]
+    for got in (True, True, False):
+        watch.fetch_begins(iterator)
+        if got:
+            next(iterator)
+        else:
+            time.sleep(0.02)
+        watch.fetch_ends(got=got)
+    found = watch.summary()
+    assert found is not None
+    assert (found["fetches"], float(str(found["end_ms"])) >= 20) == (2, True)
 
 
 def test_an_iterator_is_not_kept_alive() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from whyslow_capture.stack_waits import wait_kind
-from whyslow_capture.stacks import StackSampler
+from whyslow_capture.stacks import MAKES_BATCH, StackSampler
 
 
 def sample(work: object, looks: int = 30, seconds: float = 60, **options: object) -> dict:
@@ -145,6 +145,42 @@ def test_input_is_what_the_loop_waits_for(items: Any) -> None:
         if found is not None:
             assert found["function"] == "busy"
             assert 0.2 < found["samples"] / found["of"] < 0.8
+
+
+def test_a_function_named_after_batches_makes_input() -> None:
+    def get_train_batch() -> int:
+        busy(0.02)
+        return 1
+
+    def total() -> None:
+        busy(0.02)
+
+    def step(make: Callable[[], object]) -> Callable[[], None]:
+        def run() -> None:
+            make()
+            busy(0.02)  # the model
+
+        return run
+
+    for work, is_input in ((step(get_train_batch), True), (step(total), False)):
+        sampler = StackSampler(1.0)
+        watch(sampler, work, 40)
+        found = sampler.input_summary()
+        assert (found is not None) == is_input
+
+
+def test_names_of_functions_that_make_batches() -> None:
+    for name in ("get_batch", "next_train_batch", "sample_minibatch", "_load_batch", "getBatch", "make_batches"):
+        assert MAKES_BATCH.fullmatch(name)
+    for name in ("train_batch", "forward_batch", "batch_norm", "on_train_batch_end", "process_batch", "get_batch_loss"):
+        assert not MAKES_BATCH.fullmatch(name)
+
+
+def test_a_look_that_waits_for_a_core_costs_what_it_computes() -> None:
+    sampler = StackSampler(0.005)
+    sampler._background.count = lambda *_: time.sleep(0.05)  # type: ignore[method-assign]
+    watch(sampler, lambda: busy(0.02), 10, seconds=12)
+    assert sampler._looks >= 10
 
 
 class TestWaits:

@@ -13,13 +13,14 @@ import { words } from './kit/words.js';
 import { judgeBusyGpu, judgeMostlyBusyGpu } from './live/gpu.js';
 import { judgeReadingInMain, judgeWorkers } from './live/input.js';
 import { judgeCompiling, judgeMemory, judgeNotTraining, judgeThreads } from './live/machine.js';
+import { judgeRing } from './live/ring.js';
+import type { SeenStacks } from './live/seen-stacks.js';
 import {
   judgeHang,
   judgeMissingRank,
   judgeOddRank,
   judgeOtherCall,
   judgeWhereItRuns,
-  type SeenStacks,
 } from './live/stacks.js';
 import { judgeCompute, judgeIdle, judgePeggedThread } from './live/training-thread.js';
 import { cores, percent, sum } from './live/words.js';
@@ -77,6 +78,7 @@ const MAKERS: readonly Maker<Activity, LiveClaim>[] = [
 /** Stacks show a hang, a missing rank, or what the training thread really does. */
 const WITH_STACKS: readonly Maker<SeenStacks, LiveClaim>[] = [
   judgeMissingRank,
+  judgeRing,
   judgeOtherCall,
   judgeHang,
   judgeOddRank,

@@ -85,6 +85,7 @@ function stepOf(step: Fields): ReportStep {
       ms: timeOrNull(p.ms) ?? ms(0),
       between: p.between === true,
     })),
+    whole_window: step.whole_window === true,
     count: numberOf(step.count) ?? 0,
     first: numberOf(step.first),
     last: numberOf(step.last),

@@ -13,6 +13,7 @@ import { describe, expect, it } from 'vitest';
 import { inFolder } from '../../test/helpers/folder.js';
 import { drawJob } from '../../test/helpers/triage.js';
 import { largest } from '../base/statistics.js';
+import { jobActivity } from '../telemetry/processes/job-activity.js';
 import { readRecording } from '../triage/replay.js';
 import { recordProcesses, ThinnedRecording } from './record-processes.js';
 
@@ -93,17 +94,34 @@ describe('a recording of bounded size', () => {
       const path = join(folder, 'proc.jsonl');
       const recording = new ThinnedRecording(path, drawn.machine, { samples: 20, bytes: 1e9 });
       let [seconds, taken] = [0, 0];
-      for (; seconds < 86_400; seconds += recording.stretch, taken++) {
+      for (; seconds < 250; seconds += recording.stretch, taken++) {
         recording.add([trainer], at(seconds));
         expect(read(path).recording.samples.length).toBeLessThanOrEqual(20);
       }
-      expect(taken).toBeLessThan(200);
+      expect(taken).toBeLessThan(100);
       const times = read(path).recording.samples.map((s) => s.seconds);
       expect(times.length).toBeGreaterThanOrEqual(10);
       expect(times[0]).toBe(0);
       expect(new Set(times.slice(1).map((t, i) => t - times[i]!)).size).toBe(1);
-      expect(86_400 - times.at(-1)!).toBeLessThanOrEqual(2 * recording.stretch);
+      expect(250 - times.at(-1)!).toBeLessThanOrEqual(2 * recording.stretch);
       expect(readdirSync(folder)).toEqual(['proc.jsonl']);
+    }));
+
+  it('of a long job has the last minutes in detail, and the rest of it evenly spread', () =>
+    inFolder(async (folder) => {
+      const path = join(folder, 'proc.jsonl');
+      const recording = new ThinnedRecording(path, drawn.machine, { samples: 80, bytes: 1e9 });
+      let seconds = 0;
+      for (; seconds < 100_000; seconds += recording.stretch) recording.add([trainer], at(seconds));
+      const times = read(path).recording.samples.map((s) => s.seconds);
+      expect(times.length).toBeLessThanOrEqual(80);
+      expect(times[0]).toBe(0);
+      const gaps = times.slice(1).map((t, i) => t - times[i]!);
+      expect(seconds - times.at(-1)!).toBeLessThanOrEqual(16);
+      expect(gaps.slice(-20)).toEqual(Array.from({ length: 20 }, () => 16));
+      // No stretch of the job is left out.
+      expect(largest(gaps)).toBeLessThan(100_000 / 10);
+      expect(jobActivity(read(path).recording)!.samples).toBeLessThan(times.length - 15);
     }));
 
   it('stays below its bytes, and forgets processes that left with their samples', () =>

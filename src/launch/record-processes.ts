@@ -1,6 +1,6 @@
 import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ownModes } from '../base/own-modes.js';
+import { ownModes } from '../base/make-folders.js';
 import { filesBelow } from '../machine/files.js';
 import { JobSampler, machineFacts } from '../machine/job-sampler.js';
 import { headerLine, processLine, sampleLine } from '../machine/recording-file.js';
@@ -80,14 +80,20 @@ export interface Limits {
 /** Five minutes with two samples per second. A job of 8 ranks with 8 workers each writes about 40 kB per sample. */
 const LIMITS: Limits = { samples: 600, bytes: 8e6 };
 
+/** The pause between samples grows to so many times the first one: someone who watches the job asks what just changed. */
+const MOST_STRETCH = 16;
+/** The last ones are kept, at most a quarter of all. */
+const RECENT = 1 / 4;
+
 interface WrittenSample {
+  readonly seconds: number;
   readonly pids: readonly number[];
   readonly line: string;
 }
 
 /**
  * A recording of a job of any length in a file of bounded size. Once it is full, every second sample is dropped, and further
- * ones are to come half as often, so that samples stay evenly spread over the job.
+ * ones are to come half as often, so that samples stay evenly spread over the job. In a long job the last ones are closer.
  */
 export class ThinnedRecording {
   readonly #path: string;
@@ -113,7 +119,11 @@ export class ThinnedRecording {
       this.#processes.set(p.pid, line);
       return [line];
     });
-    const written = { pids: sample.processes.map((p) => p.pid), line: sampleLine(sample) };
+    const written = {
+      seconds: sample.seconds,
+      pids: sample.processes.map((p) => p.pid),
+      line: sampleLine(sample),
+    };
     this.#samples.push(written);
     this.#append([...changed, written.line]);
     if (this.#samples.length > this.#limits.samples || this.#bytes >= this.#limits.bytes) this.#thin();
@@ -121,8 +131,10 @@ export class ThinnedRecording {
 
   /** A reader must never see half a file: the new one takes the place of the old. */
   #thin(): void {
-    this.stretch *= 2;
-    this.#samples = this.#samples.filter((_, i) => i % 2 === 0);
+    if (this.stretch < MOST_STRETCH) {
+      this.stretch *= 2;
+      this.#samples = this.#samples.filter((_, i) => i % 2 === 0);
+    } else this.#samples = withSparsePast(this.#samples);
     const kept = new Set(this.#samples.flatMap((s) => s.pids));
     for (const pid of this.#processes.keys()) if (!kept.has(pid)) this.#processes.delete(pid);
     const lines = [this.#header, ...this.#processes.values(), ...this.#samples.map((s) => s.line)];
@@ -137,4 +149,21 @@ export class ThinnedRecording {
     appendFileSync(this.#path, text);
     this.#bytes += Buffer.byteLength(text);
   }
+}
+
+/** Half of the samples: the last ones, and of those before as many as are evenly spread. */
+function withSparsePast(samples: readonly WrittenSample[]): WrittenSample[] {
+  const recent = Math.max(1, Math.floor(RECENT * samples.length));
+  const [past, kept] = [samples.slice(0, -recent), samples.slice(-recent)];
+  const [first, last] = [past[0]!.seconds, past.at(-1)!.seconds];
+  const count = Math.max(1, Math.floor(samples.length / 2) - recent);
+  const spread = new Set<WrittenSample>();
+  let at = 0;
+  for (let i = 0; i < count; i++) {
+    const wanted = first + ((last - first) * i) / count;
+    const distance = (n: number) => Math.abs(past[n]!.seconds - wanted);
+    while (at + 1 < past.length && distance(at + 1) <= distance(at)) at++;
+    spread.add(past[at]!);
+  }
+  return [...spread, ...kept];
 }

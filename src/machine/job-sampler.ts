@@ -2,7 +2,14 @@ import { availableParallelism, hostname } from 'node:os';
 import type { MachineCounters, MachineFacts, MachineSample, ProcessFacts } from '../model/recording.js';
 import { readCpuLimit } from './cgroup.js';
 import type { MachineFiles } from './files.js';
-import { countCpus, parseFields, parsePressure, parseReceived, parseRunnable } from './proc-text.js';
+import {
+  countCpus,
+  parseCpuTime,
+  parseFields,
+  parsePressure,
+  parseReceived,
+  parseRunnable,
+} from './proc-text.js';
 import { factsOf, processTable, sampleProcess, treeOf } from './processes.js';
 
 /** Takes samples of a process and all below it. */
@@ -85,5 +92,6 @@ function sampleCounters(files: MachineFiles, pid: number | 'self'): MachineCount
     memoryTotal: memory.get('MemTotal') ?? null,
     swappedIn: pages === undefined ? null : pages * PAGE,
     received: parseReceived(files.read(`/proc/${pid}/net/dev`)),
+    ...parseCpuTime(files.read('/proc/stat')),
   };
 }

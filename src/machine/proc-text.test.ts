@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { statLine } from '../../test/helpers/machine.js';
 import {
   countCpus,
+  parseCpuTime,
   parseFields,
   parsePressure,
   parseReceived,
@@ -48,6 +49,14 @@ describe('what the kernel prints', () => {
     expect([parsePressure(null), parseRunnable(null), parseReceived('')]).toEqual([null, null, null]);
   });
 
+  it('reads the CPU time of the machine, and what its host took of it', () => {
+    const stat = 'cpu  1000 50 300 9000 70 20 30 400 0 0\ncpu0 1 2 3 4 5 6 7 8 9 10\n';
+    expect(parseCpuTime(stat)).toEqual({ cpuUsed: 14, cpuStolen: 4 });
+    const unknown = { cpuUsed: null, cpuStolen: null };
+    expect(parseCpuTime('cpu  0 0 0 0 0 0 0 0 0 0\n')).toEqual(unknown);
+    expect([parseCpuTime(null), parseCpuTime('cpu  1 2\n')]).toEqual([unknown, unknown]);
+  });
+
   it.each([
     ['0-3,8', 5],
     ['7', 1],
@@ -64,6 +73,7 @@ describe('what the kernel prints', () => {
         parsePressure(text);
         parseRunnable(text);
         parseReceived(text);
+        parseCpuTime(text);
         countCpus(text);
         zeroSeparated(text);
         const stat = parseStat(text);

@@ -2,7 +2,7 @@ import type { ThreadSample } from '../model/recording.js';
 
 /** What the kernel prints in /proc, parsed. Fields that are missing become null. */
 
-/** Clock ticks a second in /proc: USER_HZ is 100 on every Linux. */
+/** Clock ticks per second in /proc: USER_HZ is 100 on every Linux. */
 const TICKS = 100;
 
 export interface ProcStat {
@@ -68,6 +68,22 @@ export function parseReceived(text: string | null): number | null {
     ([, name]) => name !== 'lo',
   );
   return bytes.length === 0 ? null : bytes.reduce((sum, [, , value]) => sum + Number(value), 0);
+}
+
+/** Of all CPUs, from `/proc/stat`, in seconds since the start of the machine. */
+export function parseCpuTime(text: string | null): {
+  readonly cpuUsed: number | null;
+  readonly cpuStolen: number | null;
+} {
+  const fields =
+    /^cpu\s+([\d ]+)/m
+      .exec(text ?? '')?.[1]
+      ?.split(' ')
+      .map(Number) ?? [];
+  const [user, nice, system, , , irq, softirq, stolen] = fields;
+  // Some sandboxes write zeros.
+  if (stolen === undefined || !fields.some((n) => n > 0)) return { cpuUsed: null, cpuStolen: null };
+  return { cpuUsed: (user! + nice! + system! + irq! + softirq!) / TICKS, cpuStolen: stolen / TICKS };
 }
 
 /** How many CPUs a list such as `0-3,8` has. */

@@ -27,6 +27,34 @@ describe('py-spy', () => {
     ]);
   });
 
+  it('shows for which rank a send or receive waits, and asks for arguments only then', async () => {
+    const frame = (name: string, locals: Readonly<Record<string, string>>) => ({
+      name,
+      filename: '/venv/torch/distributed/distributed_c10d.py',
+      line: 2799,
+      locals: Object.entries(locals).map(([of, repr]) => ({ name: of, repr, arg: true })),
+    });
+    const peerOf = (name: string, locals: Readonly<Record<string, string>>) =>
+      parseDump(JSON.stringify([{ frames: [frame(name, locals)] }]), 7)![0]!.frames[0]!.peer;
+    expect(peerOf('recv', { tensor: '<Tensor at 0x7f>', src: '4', group: 'None' })).toBe(4);
+    expect(peerOf('send', { dst: '2', group: '<ProcessGroup at 0x7f>' })).toBe(2);
+    expect(peerOf('send', { dst: 'None', group: 'None', group_dst: '3' })).toBe(3);
+    // A position in a group is not a rank of the job.
+    expect(peerOf('send', { dst: 'None', group: '<ProcessGroup at 0x7f>', group_dst: '3' })).toBeUndefined();
+    expect(peerOf('all_reduce', { src: '4', group: 'None' })).toBeUndefined();
+    const asked: (readonly string[])[] = [];
+    const stdout = JSON.stringify([
+      { os_thread_id: 7, thread_name: 'MainThread', frames: [frame('recv', {})] },
+    ]);
+    const sampler = new StackSampler('py-spy', async (_, args) => {
+      asked.push(args);
+      return { code: 0, stdout, stderr: '' };
+    });
+    await sampler.take([7]);
+    await sampler.take([7]);
+    expect(asked.map((args) => args.includes('--locals'))).toEqual([false, true]);
+  });
+
   it.each(['', 'null', '{}', '[1, null, {"frames": 3}]', '[{"frames": [null, 1, {"name": 4}]}]', '\u0000'])(
     'survives %j',
     (text) => {

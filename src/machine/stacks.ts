@@ -21,6 +21,8 @@ export interface StackFrame {
   readonly name: string;
   readonly file: string;
   readonly line: number;
+  /** The rank that a send or receive waits for. Missing: unknown, or another function. */
+  readonly peer?: number;
 }
 
 /** Takes the stacks of processes. Samples of one process are in order of time. */
@@ -43,8 +45,11 @@ export class StackSampler {
   }
 
   async #dump(pid: number): Promise<void> {
+    // Arguments of a send or receive show for whom it waits. Those of other functions are not looked at.
+    const last = this.samples.findLast((sample) => sample.pid === pid);
+    const locals = last?.threads[0]?.frames.some(isMessage) ? ['--locals'] : [];
     const dump = (options: readonly string[]) =>
-      this.#run(this.#program, ['dump', '--json', ...options, '--pid', `${pid}`], DUMP_SECONDS);
+      this.#run(this.#program, ['dump', '--json', ...locals, ...options, '--pid', `${pid}`], DUMP_SECONDS);
     // Without a pause first. A running process may change meanwhile: then with one of a few milliseconds.
     const gentle = await dump(['--nonblocking']);
     const said = gentle?.code === 0 ? gentle : await dump([]);
@@ -108,11 +113,28 @@ function threadOf(raw: unknown): ThreadStack | null {
     id: typeof id === 'number' ? id : null,
     name: typeof name === 'string' ? name : '',
     frames: (frames as unknown[]).flatMap((frame) => {
-      const { name: of, filename, short_filename: short, line } = (frame ?? {}) as Raw;
+      const { name: of, filename, short_filename: short, line, locals } = (frame ?? {}) as Raw;
       const file = typeof filename === 'string' ? filename : short;
-      return typeof of === 'string' && typeof file === 'string'
-        ? [{ name: of, file, line: typeof line === 'number' ? line : 0 }]
-        : [];
+      if (typeof of !== 'string' || typeof file !== 'string') return [];
+      const seen = { name: of, file, line: typeof line === 'number' ? line : 0 };
+      const peer = isMessage(seen) ? peerIn(locals) : null;
+      return [peer === null ? seen : { ...seen, peer }];
     }),
   };
+}
+
+const isMessage = ({ name, file }: StackFrame) =>
+  /^(?:send|recv)$/.test(name) && /torch[\\/]distributed[\\/]distributed_c10d\.py$/.test(file);
+
+/** The other rank of the job. A position in a group is none. */
+function peerIn(locals: unknown): number | null {
+  if (!Array.isArray(locals)) return null;
+  const text = (name: string) => {
+    const found = locals.find((one: unknown) => (one as Raw | null)?.name === name) as Raw | undefined;
+    return typeof found?.repr === 'string' ? found.repr : '';
+  };
+  const isGlobal = text('group') === 'None';
+  const given = text('src') || text('dst');
+  const peer = /^\d{1,7}$/.test(given) ? given : isGlobal ? text('group_src') || text('group_dst') : '';
+  return /^\d{1,7}$/.test(peer) ? Number(peer) : null;
 }

@@ -69,6 +69,9 @@ export interface SmallCollectives {
   readonly small: number;
   /** In the small ones, waiting for other ranks included. */
   readonly smallMs: number;
+  /** Those of at most 64 KiB, the small ones among them. */
+  readonly short: number;
+  readonly shortMs: number;
 }
 
 export interface RecordedWindow {
@@ -168,6 +171,8 @@ export interface LoaderRecord {
   /** Mean time of the first request of an iterator and of later ones, ms. */
   readonly firstMs: number | null;
   readonly laterMs: number | null;
+  /** Mean time of the request that finds an epoch at its end, ms. Workers that do not persist end in it. */
+  readonly endMs: number | null;
   /** Shares of time in which the workers ran, and in which they waited for a core. */
   readonly workersRan: number | null;
   readonly workersQueued: number | null;

@@ -98,4 +98,8 @@ export interface MachineCounters {
   readonly swappedIn: number | null;
   /** Bytes from the network, loopback left out. */
   readonly received: number | null;
+  /** Seconds of CPU time of all programs on this machine. Older recordings do not have it. */
+  readonly cpuUsed?: number | null;
+  /** Seconds in which its CPUs wanted to run and the host of the virtual machine did not let them. */
+  readonly cpuStolen?: number | null;
 }

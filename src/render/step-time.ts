@@ -45,6 +45,9 @@ export function stepSplit(step: Ms, time: TimeShares, named: ReportStep['parts']
   return parts.length > 0 ? `${formatTime(step)} = ${parts.join(' · ')}` : formatTime(step);
 }
 
+/** What figures are about. */
+export const stepLabel = ({ whole_window }: ReportStep): string => (whole_window ? 'recording' : 'step');
+
 /** A part of the step: a class of time, or a part with a name of its own (`class: null`). */
 export interface StepPart {
   readonly name: string;
@@ -82,7 +85,7 @@ export function jobSplit(job: ReportJob | null): string {
 export function stepSource(report: Pick<Report, 'step' | 'critical_path' | 'ranks' | 'many_ranks'>): string {
   const { step, critical_path } = report;
   const parts = step.profiled_ms === null ? [] : [profilerCost(step, step.profiled_ms)];
-  if (step.first !== null && step.last !== null && step.count > 0)
+  if (!step.whole_window && step.first !== null && step.last !== null && step.count > 0)
     parts.push(
       step.first === step.last ? `step ${step.first}` : `${step.count} steps, ${step.first}–${step.last}`,
     );

@@ -5,6 +5,7 @@ import type { RankView } from '../diagnosis/ranks/rank-view.js';
 import { betweenSteps, isMeasured } from '../facts/step-facts.js';
 import { sharesOfClasses, totals } from '../facts/time-class.js';
 import { oddRanks } from '../run/compare.js';
+import { countFiles } from './files-read.js';
 import type { Report, ReportInput, ReportManyRanks, ReportRank, TimeShares } from './report.js';
 
 /** Up to here a report lists every rank, file and group. */
@@ -29,7 +30,7 @@ export function inBrief(report: Report): Report {
     ranks: report.ranks.filter((r) => odd.has(r.rank)),
     many_ranks: {
       ranks: report.ranks.length,
-      files: inputs.length,
+      files: countFiles(inputs),
       groups: collectives?.groups.length ?? 0,
       latest_other_ms: (heat?.steps ?? []).map((_, s) =>
         largest([ms(0), ...others.map((r) => r.late_ms[s]!)]),

@@ -80,6 +80,8 @@ export interface ReportStep {
   }[];
   /** what one step is, if it is more than one optimizer step after one backward pass; null: it is not, or unknown */
   readonly iteration: ReportIteration | null;
+  /** true: no steps were found, and everything here is about the whole recording */
+  readonly whole_window: boolean;
   /** number of steps measured */ readonly count: number;
   readonly first: number | null;
   readonly last: number | null;

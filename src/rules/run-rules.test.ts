@@ -188,6 +188,17 @@ describe('the order to try fixes in', () => {
     expect(idsOf([unsure, large])).toEqual(['large', 'unsure']);
   });
 
+  it('puts what the job can change before what other processes do to it, whatever that costs', () => {
+    const outside = rule('outside', 'free', () => ({ price: gain(5), confidence: 0.5, outside: true }));
+    expect(idsOf([outside, small, flag, unpriced, advice])).toEqual([
+      'small',
+      'flag',
+      'unpriced',
+      'outside',
+      'advice',
+    ]);
+  });
+
   it('follows the verdict among fixes that gain about as much', () => {
     expect(idsOf([large, elsewhere], 'data')).toEqual(['elsewhere', 'large']);
     expect(idsOf([elsewhere, large], 'compute')).toEqual(['large', 'elsewhere']);

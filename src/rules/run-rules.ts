@@ -241,7 +241,8 @@ const UNKNOWN_SAVING = { ofBottleneck: 0.03, other: 0.01 } as const;
  */
 function byWorth(findings: readonly Joined[], target: ReturnType<typeof timeOf>): Joined[] {
   const saving = (f: Joined): number => {
-    if (f.finding.price === null)
+    // A busy machine makes every fault look smaller than it is, and the job cannot change it.
+    if (f.finding.price === null || f.finding.outside)
       return f.finding.addresses === target ? UNKNOWN_SAVING.ofBottleneck : UNKNOWN_SAVING.other;
     return Math.max(0, 1 - 1 / Math.max(gainOf(f.finding), f.further ? gainOf(f.further.finding) : 0));
   };
@@ -323,7 +324,10 @@ function adviceOf(
   { captured }: RunFacts,
 ): Advice {
   const own = view ? captured.get(view.rank) : [...captured.values()][0];
-  return advise(remedy ?? use(rule.info.remedy), own?.loader?.framework);
+  // Operators without a backward pass: whatever else they are, they are no training loop.
+  const inference =
+    view?.source === 'trace' && view.facts.program.task !== 'training' && view.facts.hasHostEvents;
+  return advise(remedy ?? use(rule.info.remedy), own?.loader?.framework, inference);
 }
 
 const fixOf = ({ finding, advice: { fix } }: Joined): Finding['fix'] => ({

@@ -8,6 +8,7 @@ import type { Trace } from '../model/trace.js';
 import type { DeviceInfo } from '../model/trace-data.js';
 import { acceleratorOf } from './accelerator.js';
 import { extractCollectives } from './collectives/extract.js';
+import { deviceCounters } from './detail/device-counters.js';
 import { hardwareUse } from './detail/hardware-use.js';
 import { buildHostTree, recomputedTime } from './detail/host-tree.js';
 import { inputFacts } from './detail/input-facts.js';
@@ -31,10 +32,19 @@ import {
   withInferredInput,
 } from './timeline/host-spans.js';
 import { firstWaitedAlone, inferInputWaits } from './timeline/inferred-input.js';
-import { findOneOff } from './timeline/one-off.js';
+import { findOneOff, findOtherWork } from './timeline/one-off.js';
 import { osCalls } from './timeline/os-calls.js';
-import { beginOf, coldSteps, SIZEABLE, type StartUp, startUpSpans, whileIdle } from './timeline/start-up.js';
-import { findStepTimes, type StepTime } from './timeline/step-times.js';
+import {
+  beginOf,
+  coldSteps,
+  NOT_COLD,
+  recurring,
+  SIZEABLE,
+  type StartUp,
+  startUpSpans,
+  whileIdle,
+} from './timeline/start-up.js';
+import { findStepTimes, type StepTime, type StepTimes } from './timeline/step-times.js';
 import {
   detailRange,
   firstDidMore,
@@ -93,9 +103,10 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
   const { whole, recorded, once } = withoutLeadIn(trace, work, hostSpans, range);
   if (whole.steps.length === 0) return null;
   const comparesRanks = communicates(trace, work, kinds, recorded);
-  const cold = range === null && !comparesRanks ? coldSteps(whole, once, recorded.waits.data) : 0;
+  const cold = range === null && !comparesRanks ? coldSteps(whole, once, recorded.waits.data) : NOT_COLD;
   // The first step does not count, but would be half of what is looked at in detail.
-  const skipped = cold === 0 && range === null && !comparesRanks && firstDidMore(whole.steps) ? 1 : cold;
+  const skipped =
+    cold.startUp === 0 && range === null && !comparesRanks && firstDidMore(whole.steps) ? 1 : cold.startUp;
   const all =
     skipped > 0
       ? findStepTimes(trace, work, recorded, { first: whole.steps[skipped]!.index, last: null })
@@ -104,8 +115,9 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
   const inferred = inferInputWaits(trace, work, kinds, recorded, times);
   const host = withInferredInput(recorded, inferred);
   const window = windowOf(times.steps, times.begin, times.source, {
-    followsStep: times.followsStep,
+    followsStep: times.followsStep && !cold.thenWarmsUp,
     waitedAlone: firstWaitedAlone(host, times),
+    isOfRanks: comparesRanks,
   });
   const perStep = (time: number) => ns(time / window.steps.length);
   const detailSteps = detailRange(times.steps, all.steps.length);
@@ -159,10 +171,11 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
     steps: stepFacts(times.source, window, all.steps.length),
     time: totals((c) => perStep(accounting.total[c])),
     timePerStep,
-    oneOff: findOneOff(window, timePerStep),
-    startUp: startUpFacts(once, cold, window),
+    oneOff: findOneOff(window, timePerStep) ?? findOtherWork(trace, work, recorded, times, window),
+    startUp: startUpFacts(once, cold.startUp, window, whole),
     copies: { toDevice: perStep(accounting.copies.toDevice), toHost: perStep(accounting.copies.toHost) },
     gpu: gpuUnions(trace, work, kinds),
+    counters: deviceCounters(trace, work, kinds, window),
     collectives,
     timeline:
       collectives &&
@@ -219,9 +232,12 @@ function withoutLeadIn(trace: Trace, work: GpuWork, host: HostSpans, range: Step
 }
 
 /** Null: nothing that the job does once was recorded, or it hardly matters. */
-function startUpFacts(once: Spans, steps: number, { from, to }: StepWindow): StartUp | null {
-  const time = lengthOf(once);
-  const left = lengthOf(clip(once, from, to)) / Math.max(1, to - from);
+function startUpFacts(once: Spans, steps: number, window: StepWindow, all: StepTimes): StartUp | null {
+  const { from, to } = window;
+  const inSteps = lengthOf(clip(once, from, to));
+  const again = Math.min(inSteps, recurring(once, all) * window.steps.length);
+  const time = lengthOf(once) - again;
+  const left = (inSteps - again) / Math.max(1, to - from);
   return steps > 0 || time >= SIZEABLE * (to - from) ? { time: ns(time), steps, left: share(left) } : null;
 }
 

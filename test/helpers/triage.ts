@@ -109,6 +109,8 @@ const countersAt = (rates: NonNullable<DrawnJob['counters']>, at: number): Machi
     memoryTotal: null,
     swappedIn: value('swappedIn'),
     received: value('received'),
+    cpuUsed: value('cpuUsed'),
+    cpuStolen: value('cpuStolen'),
   };
 };
 

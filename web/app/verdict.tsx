@@ -110,9 +110,9 @@ function Step({ page: { report, profiled, hasGpu } }: { page: PageData }) {
     ? TIME_CLASSES.map((c) => ({ name: CLASS_NAMES[c], class: c, share: share(profiled[c] / sum) }))
     : [];
   return (
-    <section class="step" aria-label="One step">
+    <section class="step" aria-label={report.step.whole_window ? 'The recording' : 'One step'}>
       <p class="step-time">
-        <span>One step</span> <b>{formatTime(ms(step))}</b>
+        <span>{report.step.whole_window ? 'The recording' : 'One step'}</span> <b>{formatTime(ms(step))}</b>
       </p>
       {parts.length > 0 && <StepBar parts={parts} of={width} hasGpu={hasGpu} />}
       {showsProfiled && sum > 0 && (

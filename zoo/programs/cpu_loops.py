@@ -1,7 +1,8 @@
 """Records training loops on the CPU with their true step: `python zoo/programs/cpu_loops.py --out DIR [--only NAME]`.
 
-Each loop runs in a process of its own. Blocks of steps without and with the profiler take turns, so that both see the same machine.
-Steps during which the process was not running the whole time (other programs had the core) do not count.
+Each loop runs in two processes on the same core. In one of them no profiler ever runs: its steps are the truth. The other one records.
+They take turns, so that both see the same machine, and each runs a few steps before its turn counts. Steps during which a process was
+not running the whole time (other programs had the core) do not count.
 """
 
 import argparse
@@ -22,12 +23,13 @@ from torch.nn import functional as F
 from torch.profiler import ProfilerActivity, profile, schedule
 from torch.utils.data import DataLoader, Dataset
 
-ROUNDS = 6
+ENOUGH = 5
+"""Windows that had the core to themselves; the one of median length is kept."""
 MOST_ROUNDS = 40
-"""More, until the profiled steps had the core to themselves."""
 UNDISTURBED = 0.03
 PLAIN_STEPS = 12
-ACTIVE = 4
+BEFORE_TURN = 4
+ACTIVE = 5
 
 
 def trainer(model, inputs, loss_of=None, optimizer=None, **kwargs):
@@ -390,7 +392,7 @@ OPTIONS = {
     "gan_shapes": {"record_shapes": True},
     "experts_memory": {"profile_memory": True},
 }
-"""Their time is not spent on the core of the process."""
+"""Their time is not spent on the core of the process, and some of their steps wait for all the others."""
 WAITS = {"load_workers"}
 
 
@@ -400,12 +402,29 @@ def timed(step):
     return time.perf_counter() - wall, time.thread_time() - cpu
 
 
-def plain_block(step):
-    return [timed(step) for _ in range(PLAIN_STEPS)]
+def warmed_up(name):
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    step = LOOPS[name]()
+    for _ in range(10):
+        step()
+    return step
+
+
+def serve_plain_steps(name):
+    """The process without a profiler: a line of timings for each line it is sent."""
+    step = warmed_up(name)
+    print("[]", flush=True)
+    for _ in sys.stdin:
+        for _ in range(BEFORE_TURN):
+            step()
+        print(json.dumps([timed(step) for _ in range(PLAIN_STEPS)]), flush=True)
 
 
 def profiled_block(step, options):
     """The trace, the length of its steps by their marks, and the part of it in which the process did not run."""
+    for _ in range(BEFORE_TURN):
+        step()
     profiler = profile(
         activities=[ProfilerActivity.CPU],
         schedule=schedule(wait=0, warmup=1, active=ACTIVE, repeat=1),
@@ -426,28 +445,37 @@ def profiled_block(step, options):
     return trace, step_ms, 1 - 1000 * statistics.mean(ran[1:]) / step_ms
 
 
-def run_loop(name, out):
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-    step = LOOPS[name]()
-    for _ in range(5):
-        step()
-    before, best = plain_block(step), None
-    for attempt in range(MOST_ROUNDS):
+def undisturbed_windows(step, name, plain_block):
+    """(length of a recorded step, trace, plain steps right before and after): processors change their speed within seconds."""
+    before, windows = plain_block(), []
+    for _ in range(MOST_ROUNDS):
         trace, profiled_ms, lost = profiled_block(step, OPTIONS.get(name, {}))
-        after = plain_block(step)
-        around = before + after
+        after = plain_block()
+        plain = [wall for wall, cpu in before + after if name in WAITS or cpu > 0.97 * wall]
         before = after
-        undisturbed = [w for w, c in around if name in WAITS or c > 0.97 * w]
-        rank = profiled_ms if name in WAITS else lost
-        # Plain steps right before and after: processors change their speed within seconds.
-        if len(undisturbed) >= PLAIN_STEPS and (best is None or rank < best[0]):
-            best = (rank, trace, profiled_ms, lost, undisturbed)
-        if attempt >= ROUNDS and best is not None and (name in WAITS or best[0] <= UNDISTURBED):
+        if len(plain) >= PLAIN_STEPS and (name in WAITS or lost <= UNDISTURBED):
+            windows.append((profiled_ms, trace, plain))
+        if len(windows) == ENOUGH:
             break
-    if best is None:
+    return sorted(windows, key=lambda window: window[0])
+
+
+def run_loop(name, out):
+    step = warmed_up(name)
+    command = [sys.executable, __file__, "--plain", name]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as beside:
+        beside.stdout.readline()
+
+        def plain_block():
+            beside.stdin.write("go\n")
+            beside.stdin.flush()
+            return json.loads(beside.stdout.readline())
+
+        windows = undisturbed_windows(step, name, plain_block)
+        beside.stdin.close()
+    if not windows:
         raise SystemExit(f"{name}: other programs had the processor all the time")
-    _, trace, profiled_ms, lost, plain = best
+    profiled_ms, trace, plain = windows[len(windows) // 2]
     low, middle, high = statistics.quantiles(plain, n=4)
     folder = out / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -455,10 +483,10 @@ def run_loop(name, out):
         file.write(trace)
     truth = {
         "name": name,
-        "step_ms": round(1000 * middle, 4),
+        "step_ms": round(1000 * (statistics.mean(plain) if name in WAITS else middle), 4),
         "spread": round((high - low) / middle, 3),
         "profiled_ms": round(profiled_ms, 4),
-        "profiled_lost": round(lost, 3),
+        "windows": len(windows),
     }
     (folder / "truth.json").write_text(json.dumps(truth) + "\n")
     print(json.dumps(truth), flush=True)
@@ -466,16 +494,28 @@ def run_loop(name, out):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=Path)
     parser.add_argument("--only", action="append")
-    parser.add_argument("--one")
+    parser.add_argument("--one", help="records one loop in this process")
+    parser.add_argument("--plain", help="runs one loop without a profiler")
     arguments = parser.parse_args()
+    if arguments.plain:
+        serve_plain_steps(arguments.plain)
+        return
+    if arguments.out is None:
+        parser.error("--out is missing")
     if arguments.one:
         run_loop(arguments.one, arguments.out)
         return
+    # One core for both processes of a loop; loaders need one for their workers too.
+    cores = sorted(os.sched_getaffinity(0))
     for name in arguments.only or LOOPS:
+        os.sched_setaffinity(0, cores[-2:] if name in WAITS else cores[-1:])
         command = [sys.executable, __file__, "--out", str(arguments.out), "--one", name]
-        subprocess.run(command, check=False, timeout=300, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        try:
+            subprocess.run(command, check=False, timeout=300, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        except subprocess.TimeoutExpired:
+            print(f"{name}: no result within 300 s", file=sys.stderr)
     runs = [json.loads(path.read_text()) for path in sorted(arguments.out.glob("*/truth.json"))]
     document = {"torch": torch.__version__, "gpu": "none", "runs": runs}
     (arguments.out / "truth.json").write_text(json.dumps(document, indent=2) + "\n")

@@ -132,6 +132,8 @@ class ReportStep:
     """
     iteration: ReportIteration | None
     """what one step is, if it is more than one optimizer step after one backward pass; null: it is not, or unknown"""
+    whole_window: bool
+    """true: no steps were found, and everything here is about the whole recording"""
     count: int
     """number of steps measured"""
     first: int | None

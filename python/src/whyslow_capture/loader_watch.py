@@ -96,6 +96,8 @@ class Loader:
         # The first requests of iterators, of those that were timed.
         self._is_first = False
         self._firsts = self._first_ns = 0
+        # The requests that found an epoch at its end: workers that do not persist are waited for.
+        self._exhausted = self._exhausted_ns = 0
 
     def reads(self, dataset: object) -> bool:
         return self._dataset is None or self._dataset() is dataset
@@ -135,9 +137,11 @@ class Loader:
         self._thread_began, self._began_ns = self._clock.read(), perf_counter_ns()
 
     def fetch_ends(self, *, got: bool) -> None:
-        if not got:
-            return
         now = perf_counter_ns()
+        if not got:
+            self._exhausted += 1
+            self._exhausted_ns += now - self._began_ns
+            return
         self.wall_ns += now - self._began_ns
         if self._is_first:
             self._is_first = False
@@ -176,6 +180,8 @@ class Loader:
             if self.fetches > self._firsts:
                 later = (self.wall_ns - self._first_ns) / (self.fetches - self._firsts)
                 found["later_ms"] = round(later / 1e6, 4)
+        if self._exhausted:
+            found["end_ms"] = round(self._exhausted_ns / self._exhausted / 1e6, 4)
         if self._counted:
             found["ready"] = round(self._ready / self._counted, 3)
             found["found_none"] = _share(self._found_none, self._counted)

@@ -9,6 +9,7 @@ interpreter is held by an extension, cannot answer: `whyslow run` then reads its
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import threading
@@ -16,6 +17,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from time import perf_counter_ns
+from typing import Any
 
 from . import layout
 from .own_files import write_bytes
@@ -33,9 +35,18 @@ MAX_DUMP = 64 << 20
 
 class StuckWatch:
     def __init__(
-        self, after_s: float, last_step_at: Callable[[], int], problems: ProblemLog, is_disturbed: Callable[[], bool]
+        self,
+        after_s: float,
+        last_step_at: Callable[[], int],
+        problems: ProblemLog,
+        is_disturbed: Callable[[], bool],
+        messages: Callable[[], dict[str, Any] | None] = lambda: None,
     ) -> None:
-        """`last_step_at`: `perf_counter_ns` when the last step ended. `is_disturbed`: a window is being saved."""
+        """
+        `last_step_at`: `perf_counter_ns` when the last step ended. `is_disturbed`: a window is being saved. `messages`:
+        sends and receives, which torch's recorder of gloo lacks, in its form.
+        """
+        self._messages = messages
         self._after_s, self._last_step_at = after_s, last_step_at
         self._problems, self._is_disturbed = problems, is_disturbed
         self._ended = threading.Event()
@@ -78,7 +89,7 @@ class StuckWatch:
 
     def _write(self, training: int, waited: float) -> None:
         flight, stacks = self._files
-        dump = _flight_record()
+        dump = _flight_record(self._messages())
         if dump is not None:
             write_bytes(flight, dump)
         # Last: `whyslow run` waits for it.
@@ -90,21 +101,26 @@ class StuckWatch:
                 file.unlink()
 
 
-def _flight_record() -> bytes | None:
+def _flight_record(messages: dict[str, Any] | None) -> bytes | None:
     """
     Collectives of process groups on the CPU. NCCL's recorder asks the driver, which may not answer in a stuck job:
     torch dumps that one itself when a collective times out.
     """
     if "torch.distributed" not in sys.modules:
         return None
-    try:
+    data = b""
+    with suppress(Exception):  # an older torch, or one without distributed
         from torch._C import _distributed_c10d
 
         dump: object = getattr(_distributed_c10d, "_dump_fr_trace_json")()  # noqa: B009 - older versions lack it
-    except Exception:  # an older torch, or one without distributed
-        return None
-    data = dump if isinstance(dump, bytes) else str(dump).encode()
-    return data if b'"collective_seq_id"' in data and len(data) <= MAX_DUMP else None
+        data = dump if isinstance(dump, bytes) else str(dump).encode()
+    has_calls = b'"collective_seq_id"' in data and len(data) <= MAX_DUMP
+    if messages is None:
+        return data if has_calls else None
+    calls = json.loads(data) if has_calls else {}
+    entries = [*calls.get("entries", []), *messages["entries"]]
+    entries.sort(key=lambda entry: int(entry.get("time_created_ns", 0)))
+    return json.dumps({**calls, **messages, "entries": entries}).encode()
 
 
 def stacks_as_text(training: int, waited: float) -> str:

@@ -18,14 +18,13 @@ export const callName = (call: DumpedCall): string =>
 export function whoIsMissing(hang: Hang, isSeen = false): string {
   const { culprits, different, rings, inCall, waits } = hang;
   if (different) return differentInWords(hang);
+  if (culprits.length > 0 && culprits.every((c) => c.reason === 'order')) return outOfOrderInWords(hang);
   const ranks = culprits.map((c) => c.rank);
   const direct = waits.filter((w) => w.on.some((rank) => ranks.includes(rank)));
   const [most] = direct.toSorted(
     (a, b) => reach(b, ranks) - reach(a, ranks) || b.ranks.length - a.ranks.length,
   );
   if (most) return `${missingInWords(culprits, most, isSeen)}${othersInWords(hang, most)}`;
-  if (ranks.length > 0)
-    return `${namedRanks(ranks)} entered calls in another order than before, and all wait for each other`;
   if (rings.length > 0)
     return `${namedRanks(rings[0]!)} wait for each other in a ring: ${waits
       .filter((w) => w.ranks.some((rank) => rings[0]!.includes(rank)))
@@ -60,6 +59,15 @@ function missingInWords(
   if (reasons.size === 1 && reasons.has('absent'))
     return `${named} ${has} not entered ${callName(call)}, where ${wait}`;
   return `${named} ${has} not arrived where others wait: ${wait} in ${callName(call)}`;
+}
+
+/** They wait for each other in a ring, and only these came to it by other calls than before. */
+function outOfOrderInWords({ culprits, waits }: Hang): string {
+  const who = culprits.map((c) => c.rank);
+  const own = waits.filter((w) => w.ranks.some((rank) => who.includes(rank)));
+  const others = [...new Set(waits.flatMap((w) => w.ranks))].filter((rank) => !who.includes(rank));
+  const entered = own.map((w) => `${callName(w.call)}, where it waits for ${namedRanks(w.on)}`);
+  return `${namedRanks(who)} called ${entered.join(', and ')}, in another order than before; ${waitsOf(others)} for ${verb(who, 'it', 'them')}`;
 }
 
 /** Ranks that wait further back. */

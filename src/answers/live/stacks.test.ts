@@ -9,11 +9,12 @@ const LOADER = `augment /home/me/data.py:7 < __next__ ${TORCH}/utils/data/datalo
 const FORWARD = `linear ${TORCH}/nn/functional.py:100 < main /home/me/train.py:12`;
 const COMPILE = `trace ${TORCH}/_dynamo/convert_frame.py:5 < main /home/me/train.py:12`;
 
-/** `f file:3 < g file:9`, the innermost first. */
+/** `f file:3 < g file:9`, the innermost first. `recv file:5>2` waits for rank 2. */
 const frames = (text: string) =>
   text.split(' < ').map((part) => {
-    const [, name, file, line] = /^(.*) (\S+):(\d+)$/.exec(part)!;
-    return { name: name!, file: file!, line: Number(line) };
+    const [, name, file, line, peer] = /^(.*) (\S+):(\d+)(?:>(\d+))?$/.exec(part)!;
+    const frame = { name: name!, file: file!, line: Number(line) };
+    return peer === undefined ? frame : { ...frame, peer: Number(peer) };
   });
 
 function dumps(pid: number, stacks: readonly string[]): StackSample[] {
@@ -48,6 +49,34 @@ describe('stacks of several ranks', () => {
     });
     expect(report.next).toEqual(['py-spy dump --pid 300']);
     expect(report.stacks[2]).toMatchObject({ collective: null, stuck: true });
+  });
+
+  it('follow sends and receives to the rank that left their order, never to one that waits for it', () => {
+    const message = (call: string, peer: number, line: number) =>
+      `${call} ${TORCH}/distributed/distributed_c10d.py:2799>${peer} < pipeline_step /home/me/train.py:${line}`;
+    // Stages 0 to 2 wait for gradients, 3 to send to stage 4, which receives from stage 5 too early.
+    const stages = [
+      ...[0, 1, 2].map((r) => message('recv', r + 1, 112)),
+      message('send', 4, 111),
+      message('recv', 5, 106),
+      message('recv', 4, 108),
+      message('recv', 5, 108),
+    ];
+    const processes = stages.map((_, r) => rank(r));
+    const samples = stages.flatMap((text, r) => dumps(100 + 100 * r, six(text)));
+    expect(judge({ processes }, samples).verdict.sentence).toBe(
+      'Hung: rank 4 (process 500) is in recv with rank 5 at pipeline_step (me/train.py:106), where no other rank is; rank 5 waits for it in turn; the others wait for those',
+    );
+    // Two stages: either may be the one.
+    const two = [message('recv', 1, 106), message('recv', 0, 108)];
+    expect(
+      judge(
+        { processes: processes.slice(0, 2) },
+        two.flatMap((text, r) => dumps(100 + 100 * r, six(text))),
+      ).verdict.sentence,
+    ).toBe(
+      'Hung: ranks 0–1 wait for each other in a ring: rank 0 (process 100) waits for rank 1 in recv at pipeline_step (me/train.py:106); rank 1 (process 200) waits for rank 0 in recv at pipeline_step (me/train.py:108)',
+    );
   });
 
   it('do not call a job hung whose ranks move', () => {

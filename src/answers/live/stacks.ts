@@ -1,11 +1,12 @@
 import { groupBy } from '../../base/group-by.js';
 import { mean } from '../../base/statistics.js';
 import { inOneLine, use } from '../../remedies/remedies.js';
-import type { Activity } from '../../triage/activity/activity.js';
 import type { ProcessStacks } from '../../triage/stacks/stacks.js';
 import type { LiveClaim } from '../kit/claim.js';
 import { labelOf, words } from '../kit/words.js';
 import { withFlightRecorder } from './next.js';
+import { IS_MESSAGE } from './ring.js';
+import { MAX_NAMED, placeWords, type SeenStacks } from './seen-stacks.js';
 import { percent } from './words.js';
 
 /** Share of samples in a collective: a rank that waits there, and one that is missing. */
@@ -13,15 +14,6 @@ const WAITS_THERE = 0.75;
 const IS_MISSING = 0.25;
 /** Share of samples that names what a thread does. */
 const MOSTLY = 0.6;
-const MAX_NAMED = 8;
-
-/** A training job's stacks, and what was concluded without them. */
-export interface SeenStacks {
-  readonly stacks: readonly ProcessStacks[];
-  readonly activity: Activity;
-  readonly outside: LiveClaim;
-}
-
 export function judgeMissingRank({ stacks }: SeenStacks): LiveClaim | null {
   const waiting = stacks.filter((s) => s.inCollective >= WAITS_THERE && !s.isStopped);
   const missing = stacks.filter((s) => s.inCollective <= IS_MISSING || s.isStopped);
@@ -58,6 +50,8 @@ export function judgeOtherCall({ stacks }: SeenStacks): LiveClaim | null {
     (a, b) => b[1].length - a[1].length,
   );
   const [[most, usual], ...others] = calls as [[string, ProcessStacks[]], ...[string, ProcessStacks[]][]];
+  // In a chain of sends and receives every rank may be at another line.
+  if (IS_MESSAGE.test(usual[0]!.collective ?? '')) return null;
   if (others.length === 0 || usual.length < MOST_RANKS * stacks.length || stacks.length < LEAST_RANKS)
     return null;
   const apart = others.flatMap(([call, own]) => own.map((s) => ({ call, own: s })));
@@ -176,17 +170,4 @@ export function judgeWhereItRuns({ stacks, activity, outside }: SeenStacks): Liv
       evidence,
     };
   return { ...outside, evidence };
-}
-
-function placeWords({
-  name,
-  isStuck,
-  collective,
-  inCollective,
-  place,
-  placeShare,
-  samples,
-}: ProcessStacks): string {
-  const at = collective !== null && inCollective >= 0.5 ? `in ${collective}, from ${place}` : `in ${place}`;
-  return `${name}: ${isStuck ? 'stuck ' : ''}${at}, ${Math.round(placeShare * samples)} of ${samples} samples`;
 }

@@ -75,20 +75,24 @@ export function unprecedented(
   job: JobProgress,
   isAt: (call: DumpedCall) => boolean,
 ): readonly number[] {
-  const pair = (before: DumpedCall, call: DumpedCall) =>
-    [before, call]
-      .map((c) => `${c.description || c.group} ${c.name} ${c.peer === null ? c.sizes : ''}`)
-      .join(' > ');
+  const to = (rank: number, { name, group, description, peer, sizes }: DumpedCall) =>
+    `${description || group} ${name} ${peer === null ? sizes : distance(rank, peer, job.members(group))}`;
+  const pair = (rank: number, before: DumpedCall, call: DumpedCall) =>
+    `${to(rank, before)} > ${to(rank, call)}`;
   const seen = new Map<string, number>();
-  for (const { calls } of job.ranks.values())
+  for (const { rank, calls } of job.ranks.values())
     for (let i = 1; i < calls.length; i++) {
-      const key = pair(calls[i - 1]!, calls[i]!);
+      const key = pair(rank, calls[i - 1]!, calls[i]!);
       seen.set(key, (seen.get(key) ?? 0) + 1);
     }
   const odd = ranks.filter((rank) => {
     const calls = job.ranks.get(rank)?.calls ?? [];
     const at = calls.findIndex(isAt);
-    return at > 0 && seen.get(pair(calls[at - 1]!, calls[at]!)) === 1;
+    return at > 0 && seen.get(pair(rank, calls[at - 1]!, calls[at]!)) === 1;
   });
   return odd.length < ranks.length ? odd : [];
 }
+
+/** The next stage is 1 away from each stage of a pipeline, and from the last one the first. */
+const distance = (rank: number, peer: number, members: readonly number[]) =>
+  (peer - members.indexOf(rank) + members.length) % Math.max(1, members.length);

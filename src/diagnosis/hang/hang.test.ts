@@ -162,12 +162,36 @@ describe('ranks of other groups that wait for the culprit', () => {
     ).toEqual([[3, 'unmatched']]);
   });
 
+  it('is the stage that receives before it sends, when stages of a pipeline wait for each other', () => {
+    const stages = { pp: [0, 1, 2, 3] };
+    const step = (stage: number): DumpedCall[] =>
+      [
+        ...(stage > 0 ? [p2p('recv', 'pp', stage - 1)] : []),
+        ...(stage < 3 ? [p2p('send', 'pp', stage + 1), p2p('recv', 'pp', stage + 1)] : []),
+        ...(stage > 0 ? [p2p('send', 'pp', stage - 1)] : []),
+      ].map((c) => ({ ...c, isDone: true }));
+    const steps = (stage: number) => [...step(stage), ...step(stage), ...step(stage)];
+    const dumps = [
+      rank(0, [...steps(0), p2p('send', 'pp', 1)], stages),
+      rank(1, [...steps(1), p2p('recv', 'pp', 2)], stages),
+      rank(2, [...steps(2), p2p('recv', 'pp', 1)], stages),
+      rank(3, [...steps(3), p2p('recv', 'pp', 2)], stages),
+    ];
+    expect(culprits(...dumps)).toEqual([[1, 'order']]);
+    expect(words(...dumps)).toBe(
+      'rank 1 called recv in pp, where it waits for rank 2, in another order than before; ranks 0, 2–3 wait for it',
+    );
+    // Without earlier steps nothing shows what the order is.
+    const first = dumps.map(({ rank: r, dump }) => rank(r, dump.calls.slice(-1), stages));
+    expect(hangOf(first)).toMatchObject({ culprits: [], rings: [[1, 2]] });
+  });
+
   it('wait for each other in a ring if two groups are entered in different orders', () => {
     const both = { a: [0, 1, 2], b: [0, 1, 2] };
     const steps = [call('a', 1), call('b', 1), call('a', 2), call('b', 2)];
     const usual = [...steps, waiting('a', 3)];
     const odd = [...steps, call('b', 3, { isDone: false })];
-    expect(culprits(rank(0, usual, both), rank(1, odd, both), rank(2, usual, both))).toEqual([[1, 'absent']]);
+    expect(culprits(rank(0, usual, both), rank(1, odd, both), rank(2, usual, both))).toEqual([[1, 'order']]);
     // Nothing shows which order is the usual one.
     const two = { a: [0, 1], b: [0, 1] };
     const start = steps.slice(2);

@@ -18,8 +18,8 @@ export interface WaitingRanks {
 
 export interface Culprit {
   readonly rank: number;
-  /** Why others wait for it. `different`: it called something else than they did. */
-  readonly reason: Reason | 'different';
+  /** Why others wait for it. `different`: it called something else than they did. `order`: than it did before. */
+  readonly reason: Reason | 'different' | 'order';
   /** The oldest call that it is not done with. Null: it waits for nothing, or left no dump. */
   readonly stands: DumpedCall | null;
   /** The last call that it entered. Null: none is left in its dump. */
@@ -50,11 +50,12 @@ export function hangOf(dumps: readonly RankDump[]): Hang | null {
   const odd = different?.odd ?? [];
   const ends = [...new Set([...found.culprits, ...rings.flatMap((r) => r.odd)])];
   const reasons = mostCertain(waits);
+  const blamed = new Set(found.culprits);
   const ranks = (odd.length > 0 ? odd : different ? [] : ends).toSorted(ascending);
   return {
     culprits: ranks.map((rank) => ({
       rank,
-      reason: odd.length > 0 ? 'different' : (reasons.get(rank) ?? 'absent'),
+      reason: odd.length > 0 ? 'different' : blamed.has(rank) ? (reasons.get(rank) ?? 'absent') : 'order',
       stands: job.ranks.get(rank)?.pending[0] ?? null,
       last: job.ranks.get(rank)?.last ?? null,
     })),

@@ -33,7 +33,7 @@ function withoutColumns(value: unknown, add: (column: NumericArray) => number): 
 }
 
 /** Grows with every change of what facts files hold: another number is refused with a clear sentence, never guessed at. */
-export const FACTS_FORMAT = 7;
+export const FACTS_FORMAT = 8;
 
 /** The first line of a file, before the parts. */
 export interface FactsHead {

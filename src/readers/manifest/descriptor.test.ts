@@ -130,11 +130,11 @@ describe('the forms', () => {
   it('reads parameters by format and collectives of a few numbers', () => {
     const more = {
       parameters: { float64: 12 },
-      small_collectives: { steps: 2, calls: 50, small: 48, small_ms: 3 },
+      small_collectives: { steps: 2, calls: 50, small: 48, small_ms: 3, short: 49, short_ms: 4 },
     };
     expect(readJson({ ...RANK, ...more }).manifest).toMatchObject({
       parameters: { float64: 12 },
-      smallCollectives: { steps: 2, calls: 50, small: 48, smallMs: 3 },
+      smallCollectives: { steps: 2, calls: 50, small: 48, smallMs: 3, short: 49, shortMs: 4 },
     });
     expect(readJson({ ...RANK, parameters: 3, small_collectives: { steps: 0 } }).manifest).toMatchObject({
       parameters: {},

@@ -149,6 +149,8 @@ function toSmallCollectives(fields: Fields | null): SmallCollectives | null {
     calls: fields.count('calls') ?? 0,
     small: fields.count('small') ?? 0,
     smallMs: Math.max(0, fields.number('small_ms') ?? 0),
+    short: fields.count('short') ?? 0,
+    shortMs: Math.max(0, fields.number('short_ms') ?? 0),
   };
 }
 
@@ -206,6 +208,7 @@ function toLoader(fields: Fields | null): LoaderRecord | null {
     startMs: toTime(fields, 'start_ms'),
     firstMs: toTime(fields, 'first_ms'),
     laterMs: toTime(fields, 'later_ms'),
+    endMs: toTime(fields, 'end_ms'),
     workersRan: toShare(fields, 'workers_ran'),
     workersQueued: toShare(fields, 'workers_queued'),
   };

@@ -90,4 +90,6 @@ const countersOf = (raw: JsonObject): MachineCounters => ({
   memoryTotal: number(raw.memory_total),
   swappedIn: number(raw.swapped_in),
   received: number(raw.received),
+  cpuUsed: number(raw.cpu_used),
+  cpuStolen: number(raw.cpu_stolen),
 });

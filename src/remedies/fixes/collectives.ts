@@ -136,7 +136,7 @@ export const bucketedGradients = remedy({
   cost: 'code',
   risk: 'none',
   check: 'Results agree to rounding: sums are taken in another order.',
-  text: 'Use DistributedDataParallel: it sends gradients in buckets while the backward pass runs.',
+  text: 'Use DistributedDataParallel: it sends gradients in buckets while the backward pass runs. Or copy them into one tensor and reduce that.',
   plain: { lines: ['model = DistributedDataParallel(model, gradient_as_bucket_view=True)'] },
   usual: NONE,
 });

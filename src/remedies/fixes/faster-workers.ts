@@ -50,7 +50,7 @@ function textOf({ limit, hasGpu, now, cores, times, forEachRank }: Slow): string
   return `${formatCount(cores ?? 1, 'core')}${each} and ${formatCount(now ?? 0, 'worker')}: more workers would not help. ${instead}.`;
 }
 
-function codeOf({ limit, hasGpu, times }: Slow): Spelled {
+function codeOf({ limit, hasGpu, times, now }: Slow): Spelled {
   if (limit === 'handover')
     return hasGpu
       ? {
@@ -60,7 +60,9 @@ function codeOf({ limit, hasGpu, times }: Slow): Spelled {
       : { set: { DataLoader: { collate_fn: 'stack_fields' } }, lines: ['# one tensor for each field'] };
   if (limit === 'unknown')
     return {
-      ...(times ? { set: { DataLoader: { num_workers: `${times} * num_workers` } } } : {}),
+      ...(times
+        ? { set: { DataLoader: { num_workers: now ? times * now : `${times} * num_workers` } } }
+        : {}),
       lines: [
         LOOK,
         '# IO:  webdataset/parquet shards on local NVMe',

@@ -115,6 +115,8 @@ export interface Autocast {
   readonly to: 'bf16' | 'fp16';
   /** The device that has no bf16. */
   readonly device?: string;
+  /** Nothing is trained: there is no loss. */
+  readonly forwardOnly?: boolean;
 }
 
 export const bf16Autocast = remedy({
@@ -124,13 +126,19 @@ export const bf16Autocast = remedy({
   risk: 'numerics',
   check:
     'Compare the loss curve over a few hundred steps with the fp32 run at the same seed. Keep norms, softmax and losses in fp32 (autocast does).',
-  text: ({ to, device }: Autocast) =>
-    to === 'fp16'
-      ? `${device} has no bf16: autocast to fp16 with a GradScaler.`
-      : 'Autocast the forward pass to bf16, without a GradScaler. On cards without bf16, use fp16 with a GradScaler.',
-  plain: ({ to }) => ({
-    lines:
-      to === 'fp16'
+  text: ({ to, device, forwardOnly }: Autocast) =>
+    forwardOnly
+      ? `Autocast the forward pass to ${to}, and compare some outputs with those in fp32.`
+      : to === 'fp16'
+        ? `${device} has no bf16: autocast to fp16 with a GradScaler.`
+        : 'Autocast the forward pass to bf16, without a GradScaler. On cards without bf16, use fp16 with a GradScaler.',
+  plain: ({ to, forwardOnly }) => ({
+    lines: forwardOnly
+      ? [
+          `with torch.inference_mode(), torch.autocast("cuda", dtype=torch.${to === 'fp16' ? 'float16' : 'bfloat16'}):`,
+          '    output = model(x)',
+        ]
+      : to === 'fp16'
         ? [
             'scaler = torch.amp.GradScaler("cuda")',
             'with torch.autocast("cuda", dtype=torch.float16):',
@@ -144,6 +152,14 @@ export const bf16Autocast = remedy({
             '    loss = model(x, y)  # forward pass and loss',
             'loss.backward()',
           ],
+  }),
+  inference: ({ to }) => ({
+    text: 'Run the model in 16 bit: convert it once, or autocast the call.',
+    lines: [
+      `model = model.to(torch.${to === 'fp16' ? 'float16' : 'bfloat16'}).eval()`,
+      'with torch.inference_mode():',
+      '    y = model(x)',
+    ],
   }),
   usual: { to: 'bf16' },
   trial: { answers: ['not-sixteen-bit'] },

@@ -70,6 +70,7 @@ import {
   tf32,
 } from './kernels.js';
 import {
+  batchAtOnce,
   checkWorkers,
   fedInput,
   loaderPersistent,
@@ -123,6 +124,7 @@ export const REMEDIES = [
   backgroundCheckpoint,
   backgroundProcess,
   balanceRanks,
+  batchAtOnce,
   bucketedGradients,
   checkWorkers,
   checkpointBlocks,

@@ -25,6 +25,14 @@ export const pinnedCopies = remedy({
     set: { DataLoader: { pin_memory: !pinned } },
     lines: copied ? [] : ['x = x.to(device, non_blocking=True)  # every tensor of the batch'],
   }),
+  inference: ({ pinned }) => ({
+    text: pinned
+      ? 'The memory is pinned: copy without waiting.'
+      : 'Pin the inputs and copy them without waiting: both are needed. What is copied in every call, such as weights, can stay on the GPU.',
+    lines: [
+      pinned ? 'x = x.to(device, non_blocking=True)' : 'x = x.pin_memory().to(device, non_blocking=True)',
+    ],
+  }),
   usual: {},
   trial: { answers: ['pageable-copy', 'blocking-copy'], alsoFor: ['exposed-copy'] },
 });
@@ -141,7 +149,7 @@ function textOf({
   if (now !== undefined)
     return `Raise num_workers from ${now} to ${workers}${sleep ? `. ${SLEEP}` : ` (there are ${formatCount(cores ?? 1, 'core')}).`}${instead ? ` If memory does not allow it, ${instead}.` : ''}`;
   const first = busy
-    ? 'All cores are busy: first free some (other jobs, OMP_NUM_THREADS), or workers gain nothing. '
+    ? 'All cores are busy: free some first (other jobs, OMP_NUM_THREADS), or workers gain less than this. '
     : '';
   return `${first}Load in worker processes. ${sleep ? SLEEP : howMany(workers, cores)} Persistent workers survive between epochs.${datasetKnown ? '' : ` ${SPLIT}`}`;
 }
@@ -167,6 +175,36 @@ const SPLIT_LINES = [
   'info = torch.utils.data.get_worker_info()        # in __iter__',
   'samples = itertools.islice(samples, info.id, None, info.num_workers)',
 ];
+
+export interface Small {
+  /** What the training thread needs to take a batch from a worker: `0.35 ms`. */
+  readonly taking: string;
+  /** The loader has workers now. What making a batch takes them: `0.10 ms`. */
+  readonly made?: string;
+}
+
+/** Batches that take less to make than to hand over. */
+export const batchAtOnce = remedy({
+  id: 'batch-at-once',
+  title: 'batches made in the training process, each in one piece',
+  cost: ({ made }: Small) => (made ? 'knob' : 'code'),
+  risk: 'none',
+  check: 'Compare a few batches before and after: same shapes and types, each sample once per epoch.',
+  text: ({ taking, made }) =>
+    made
+      ? `Load in the training process: to take a batch from a worker costs the training thread ${taking}, and a worker computes ${made} to make one.`
+      : `Workers would not help: to take a batch from one costs the training thread about ${taking}. Make each batch in one piece instead of sample by sample: index tensors with all of its rows, or give the dataset __getitems__.`,
+  plain: ({ made }): Spelled =>
+    made
+      ? { set: { DataLoader: { num_workers: 0 } } }
+      : {
+          lines: [
+            'for rows in torch.randperm(len(X)).split(batch_size):',
+            '    x, y = X[rows], Y[rows]   # not sample by sample',
+          ],
+        },
+  usual: { taking: '0.35 ms' },
+});
 
 export interface Waiting {
   readonly hasGpu: boolean;

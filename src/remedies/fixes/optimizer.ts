@@ -48,6 +48,8 @@ export interface Batch {
   /** Accumulation and learning rates concern training only. */
   readonly trains: boolean;
   readonly size?: number | 'N';
+  /** There is no GPU, and operators are what is short. */
+  readonly onHost?: boolean;
 }
 
 export const largerMicroBatch = remedy({
@@ -57,10 +59,12 @@ export const largerMicroBatch = remedy({
   risk: ({ trains }: Batch) => (trains ? 'numerics' : 'memory'),
   check:
     'With the same effective batch the loss curve is the same up to noise; batch norm sees other statistics. Without accumulation to lower, tune the learning rate again.',
-  text: ({ trains }) =>
-    trains
-      ? 'Raise the micro-batch as far as memory allows and lower gradient accumulation by the same factor: the effective batch stays the same.'
-      : 'Raise the batch size as far as memory and latency allow: the same launches then carry more samples.',
+  text: ({ trains, onHost }) =>
+    onHost
+      ? 'Give each operator more to do: a larger batch, one call for the whole batch instead of a loop over samples, torch._foreach functions instead of a loop over parameters. torch.compile joins what is left.'
+      : trains
+        ? 'Raise the micro-batch as far as memory allows and lower gradient accumulation by the same factor: the effective batch stays the same.'
+        : 'Raise the batch size as far as memory and latency allow: the same launches then carry more samples.',
   plain: ({ trains, size }) => ({
     set: { DataLoader: { batch_size: size ?? '4 * batch_size' } },
     lines: trains ? ['accumulation_steps //= 4        # same effective batch'] : [],

@@ -1,9 +1,10 @@
 import { namedRanks } from '../../base/rank-ranges.js';
 import { formatCount, formatTime } from '../../base/units.js';
+import { filesRead } from '../../report/files-read.js';
 import type { Report } from '../../report/report.js';
 import type { Finding } from '../../rules/kit/finding.js';
 import { moneyLines, savedPerDay } from '../money.js';
-import { gain, jobSplit, rankCount, stepSource, stepSplit } from '../step-time.js';
+import { gain, jobSplit, rankCount, stepLabel, stepSource, stepSplit } from '../step-time.js';
 import { briefText, codeOf, firstOf } from './lines.js';
 
 /** Findings with evidence and code; the others get a line each. */
@@ -54,7 +55,7 @@ function stepLines(report: Report): string[] {
       : [];
   const whole = jobSplit(job);
   return [
-    `step: ${split}${source && ` (${source})`}`,
+    `${stepLabel(step)}: ${split}${source && ` (${source})`}`,
     ...asRecorded,
     ...(step.iteration ? [`a step here is one iteration: ${step.iteration.text}`] : []),
     ...(whole === '' ? [] : [`job: ${whole}`]),
@@ -117,11 +118,11 @@ function incidentLines({ incidents }: Report): string[] {
 }
 
 function basisLines(report: Report): string[] {
-  const { health, inputs, many_ranks, runs } = report;
+  const { health, runs } = report;
   const problems = health.problems.filter((p) => p.severity !== 'note');
   const analyzed = runs.find((run) => run.analyzed);
   return [
-    `${formatCount(many_ranks?.files ?? inputs.length, 'file')} read, health ${health.grade}`,
+    `${filesRead(report)} read, health ${health.grade}`,
     ...firstOf(problems, MOST_PROBLEMS, (p) => `problem [${p.code}]: ${p.message} → ${p.consequence}`),
     ...(runs.length > 1 && analyzed ? [`${runs.length} runs are here; this is ${analyzed.id} (--run)`] : []),
   ];

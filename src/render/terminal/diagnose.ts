@@ -2,18 +2,20 @@ import { namedRanks } from '../../base/rank-ranges.js';
 import { largest } from '../../base/statistics.js';
 import { formatCount, formatWholePercent } from '../../base/units.js';
 import type { Cost, Risk } from '../../remedies/kit/remedy.js';
+import { filesRead } from '../../report/files-read.js';
 import type { Report } from '../../report/report.js';
 import type { Evidence, Finding } from '../../rules/kit/finding.js';
 import { moneyLines, savedPerDay } from '../money.js';
-import { gain, jobSplit, noFix, rankCount, stepSource, stepSplit } from '../step-time.js';
+import { gain, jobSplit, noFix, rankCount, stepLabel, stepSource, stepSplit } from '../step-time.js';
 import { rankSection } from './diagnose-ranks.js';
 import { hardwareSection } from './hardware.js';
-import { gradePaint, healthProblem } from './health.js';
 import { incidentSection } from './incidents.js';
 import {
   bothEnds,
   codeLines,
+  gradePaint,
   hanging,
+  healthProblem,
   oneLine,
   type Page,
   type Paint,
@@ -192,8 +194,8 @@ function step(report: Report, page: Page): string[] {
     step.profiled_ms !== null && step.profiled_time !== null
       ? [`as recorded ${stepSplit(step.profiled_ms, step.profiled_time)}`]
       : [];
-  const lines = [`step ${stepSplit(step.ms, time, step.parts)}`, ...asRecorded].flatMap((text) =>
-    wrapParts(oneLine(text), page),
+  const lines = [`${stepLabel(step)} ${stepSplit(step.ms, time, step.parts)}`, ...asRecorded].flatMap(
+    (text) => wrapParts(oneLine(text), page),
   );
   const told = source ? bothEnds(lines, source, page, '  ', { left: same, right: page.c.dim }) : lines;
   if (!step.iteration) return told;
@@ -251,8 +253,7 @@ function basis(report: Report, page: Page, all: boolean): string[] {
     : problems.filter((p) => p.severity !== 'note' || p.code === NOT_ANALYZED).slice(0, MAX_PROBLEMS);
   const more = shown.length > 0 ? problems.length - shown.length : 0;
   return [
-    c.dim(`  ${formatCount(report.many_ranks?.files ?? report.inputs.length, 'file')} read, health `) +
-      gradePaint(grade, c)(grade),
+    c.dim(`  ${filesRead(report)} read, health `) + gradePaint(grade, c)(grade),
     ...shown.flatMap((p) => healthProblem(p, report.ranks.length > 1, page)),
     ...(more > 0 ? [c.dim(`    and ${more} more (--all lists them)`)] : []),
     ...ignoredFiles(report, page, all),

@@ -6,6 +6,7 @@ import {
   exposedCommunication,
   exposedEvidence,
   gathersOnDemand,
+  manyShortOnes,
   manySmallReduces,
   overlapGain,
   silentIfHidden,
@@ -18,6 +19,7 @@ const MOSTLY_SMALL = 0.5;
 export const rule: AnyRule = {
   reads: 'traces and logs',
   unpriced: 'allowed',
+  trainsOnly: true,
   info: {
     id: 'exposed-collectives',
     alias: 'T23',
@@ -32,7 +34,12 @@ export const rule: AnyRule = {
   check(view, run) {
     const hidden = silentIfHidden(view, run);
     if (hidden) return hidden;
-    if (manySmallReduces(view) || gathersOnDemand(view) || exchangedByStages(view))
+    if (
+      manySmallReduces(view) ||
+      manyShortOnes(view, run) ||
+      gathersOnDemand(view) ||
+      exchangedByStages(view)
+    )
       return silent('a more specific rule applies');
     const { steps = 1, smallMs = 0 } = run.captured.get(view.rank)?.smallCollectives ?? {};
     if (fromMs(ms(smallMs / steps)) >= MOSTLY_SMALL * exposedCommunication(view))

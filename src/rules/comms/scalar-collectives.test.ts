@@ -53,7 +53,7 @@ describe('scalar collectives', () => {
 
   it('prices those that capture counts, for backends that do not record sizes: 24 become one', () => {
     const view = loggedView({ comms_transfer: 10, compute: 3 });
-    const smallCollectives = { steps: 10, calls: 250, small: 240, smallMs: 100 };
+    const smallCollectives = { steps: 10, calls: 250, small: 240, smallMs: 100, short: 240, shortMs: 100 };
     const run = { captured: new Map([[0, { cores: null, loader: null, smallCollectives }]]) };
     const counted = {
       id: 'scalar-collectives',

@@ -2,10 +2,10 @@ import { bytes, formatMs, fromMs, ms, ns } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { CapturedRank } from '../../diagnosis/run-facts.js';
 import { about } from '../../remedies/remedies.js';
-import { collectivesOf } from '../kit/collectives.js';
+import { collectivesOf, leftOfJoined, manyShortOnes } from '../kit/collectives.js';
 import { countEvidence, percentOfStep } from '../kit/evidence.js';
 import { priceOfStep } from '../kit/price.js';
-import { type AnyRule, found, type Levels, type RuleResult, silent, threshold } from '../kit/rule.js';
+import { type AnyRule, found, type RuleResult, silent, threshold } from '../kit/rule.js';
 
 const COLLECTIVES = threshold('scalar collectives', 2, 'a step', 'one gather is enough');
 const SCALAR = threshold('scalar', bytes(512), 'bytes', '64 numbers of 8 bytes: losses, norms, counts');
@@ -27,6 +27,7 @@ export const rule: AnyRule = {
     thresholds: [COLLECTIVES, SCALAR],
   },
   check(view, run) {
+    if (manyShortOnes(view, run)) return silent('many more are short: small-collectives covers them');
     const counted = run.captured.get(view.rank)?.smallCollectives;
     if (counted && counted.small >= COLLECTIVES.value * counted.steps) return fromCapture(view, counted);
     if (view.source === 'log')
@@ -50,9 +51,6 @@ export const rule: AnyRule = {
   },
 };
 
-/** What joining n of them into one leaves of their time. */
-const LEFT = (count: number): Levels => ({ low: 0.4, likely: Math.max(0.15, 1 / count), high: 1 / count });
-
 type Counted = NonNullable<CapturedRank['smallCollectives']>;
 
 function fromCapture(view: RankView, { steps, calls, small, smallMs }: Counted): RuleResult {
@@ -64,6 +62,6 @@ function fromCapture(view: RankView, { steps, calls, small, smallMs }: Counted):
     confidence: 0.9,
     addresses: 'comms',
     evidence: [countEvidence(view, count, 'collectives', text)],
-    price: priceOfStep(view, (level) => view.step.unprofiled - time * (1 - LEFT(count)[level])),
+    price: priceOfStep(view, (level) => view.step.unprofiled - time * (1 - leftOfJoined(count)[level])),
   });
 }

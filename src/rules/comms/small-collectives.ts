@@ -1,19 +1,25 @@
-import { about } from '../../remedies/remedies.js';
+import { formatMs, type Ns } from '../../base/units.js';
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
+import { about, use } from '../../remedies/remedies.js';
 import {
   EXPOSED,
   exposedEvidence,
+  leftOfJoined,
   MANY,
+  manyShortOnes,
   manySmallReduces,
   overlapGain,
   SMALL,
   silentIfHidden,
 } from '../kit/collectives.js';
-import { countEvidence } from '../kit/evidence.js';
-import { type AnyRule, found, silent } from '../kit/rule.js';
+import { countEvidence, percentOfStep } from '../kit/evidence.js';
+import { priceOfStep } from '../kit/price.js';
+import { type AnyRule, found, type RuleResult, silent } from '../kit/rule.js';
 
 export const rule: AnyRule = {
   reads: 'traces and logs',
   unpriced: 'allowed',
+  trainsOnly: true,
   info: {
     id: 'small-collectives',
     alias: 'T23',
@@ -25,6 +31,8 @@ export const rule: AnyRule = {
     thresholds: [EXPOSED, MANY, SMALL],
   },
   check(view, run) {
+    const counted = manyShortOnes(view, run);
+    if (counted) return fromCapture(view, counted);
     const hidden = silentIfHidden(view, run);
     if (hidden) return hidden;
     const small = manySmallReduces(view);
@@ -41,3 +49,16 @@ export const rule: AnyRule = {
     });
   },
 };
+
+function fromCapture(view: RankView, { count, time }: { count: number; time: Ns }): RuleResult {
+  const text = `${count.toFixed(0)} collectives per step carry at most 64 KiB each: ${formatMs(time)} per step in them (${percentOfStep(view, time)}), waiting for other ranks included`;
+  return found({
+    id: 'small-collectives',
+    title: 'gradients are reduced in many small pieces',
+    confidence: 0.85,
+    addresses: 'comms',
+    evidence: [countEvidence(view, count, 'collectives', text)],
+    price: priceOfStep(view, (level) => view.step.unprofiled - time * (1 - leftOfJoined(count)[level])),
+    remedy: use('bucketed-gradients'),
+  });
+}

@@ -60,7 +60,7 @@ export const rule: AnyRule = {
     const ranks = ranksSharing(own, cores, run);
     const contention = throttledBy(cpu, cores, usable, ranks) ?? queuedOn(view, own, cpu, usable, ranks);
     if (!contention) return silent('its threads hardly wait for a core');
-    const { title, confidence, text, figure, remedy } = contention;
+    const { title, confidence, text, figure, remedy, outside } = contention;
     return found({
       id: 'cpu-contention',
       title,
@@ -69,6 +69,7 @@ export const rule: AnyRule = {
       evidence: [evidence(view, text, figure, '%'), ...sampledEvidence(view, run)],
       price: priceOfWait(view, cpu.threadQueued ?? 0),
       remedy,
+      ...(outside ? { outside } : {}),
     });
   },
 };
@@ -108,6 +109,8 @@ interface Contention {
   /** Percent. */
   readonly figure: number;
   readonly remedy: Use;
+  /** Other processes cause it. */
+  readonly outside?: true;
 }
 
 /** Ranks of the job on the same cores: all of the machine, except those that were pinned to others. */
@@ -167,6 +170,7 @@ function queuedOn(
       inCode: threadsBy === 'code',
       onlyMoreCores: threads <= fewer,
     }),
+    ...(isTooMany ? {} : { outside: true }),
   };
 }
 

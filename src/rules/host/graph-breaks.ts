@@ -1,6 +1,7 @@
 import { formatCount } from '../../base/units.js';
 import type { GraphBreak } from '../../diagnosis/run-evidence.js';
 import { about } from '../../remedies/remedies.js';
+import { evidenceOf } from '../kit/evidence.js';
 import { found, type RunRule, silent } from '../kit/rule.js';
 
 const MAX_SHOWN = 5;
@@ -28,15 +29,11 @@ export const rule: RunRule = {
       title: `torch.compile breaks the graph at ${formatCount(places.length, 'place')}`,
       confidence: 0.6,
       addresses: 'host',
-      evidence: places.slice(0, MAX_SHOWN).map(({ file, line, reason, rank }) => ({
-        text: `graph break at ${file}:${line}${reason && `: ${reason}`}`,
-        value: null,
-        unit: null,
-        rank,
-        step: null,
-        ts_ns: null,
-        dur_ns: null,
-      })),
+      evidence: places
+        .slice(0, MAX_SHOWN)
+        .map(({ file, line, reason, rank }) =>
+          evidenceOf(rank, `graph break at ${file}:${line}${reason && `: ${reason}`}`),
+        ),
       price: null,
       ranks: [...new Set(graphBreaks.flatMap((b) => b.rank ?? []))],
     });

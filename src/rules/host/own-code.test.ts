@@ -55,6 +55,18 @@ describe('lines of the job outside the model', () => {
     expectGain(copied, 10 / (10 - 5 * 0.8));
   });
 
+  it('that average the weights by hand are copies of them, however the average is written', () => {
+    for (const source of [
+      'shadow[k] = decay * shadow[k] + (1 - decay) * v.detach().clone()',
+      'e.mul_(self.decay).add_(p, alpha=1 - self.decay)',
+      'for e, p in zip(avg, live): e.lerp_(p, 1 - beta)',
+      'e.data = e.data * d + p.data * (1.0 - d)',
+    ])
+      found('weights-copied', run([STEP, line(source, 0.3)]));
+    for (const source of ['x = (1 - x) + y', 'mask = 1 - mask', 'rows = parse(text)'])
+      found('own-code', run([STEP, line(source, 0.3)]));
+  });
+
   it('that wait for a lock are named with the thread that runs meanwhile', () => {
     const waits = line('with lock: counts.update(x)', 0.6);
     expect(found('lock-wait', run([waits, STEP], 0.2)).title).toMatch(/waits for another thread/);

@@ -1,6 +1,6 @@
 import { formatMs, formatWholePercent, ns, share } from '../../base/units.js';
-import { competingThread } from '../../diagnosis/ranks/background-threads.js';
 import type { HostLine } from '../../diagnosis/ranks/host-lines.js';
+import { competingThread } from '../../diagnosis/ranks/rank-activity.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
 import { timeOf } from '../../facts/causes.js';
@@ -35,6 +35,10 @@ interface Kind {
 
 const says = (pattern: RegExp) => (line: HostLine) => pattern.test([line.source, ...line.calls].join(' '));
 
+/** An exponential average, however it is written: `d * a + (1 - d) * b`, `a.mul_(d).add_(b, alpha=1 - d)`, `a.lerp_(b, 1 - d)`. */
+const AVERAGE =
+  /\(\s*1(?:\.0?)?\s*-\s*[\w.]+\s*\)\s*\*|\*\s*\(\s*1(?:\.0?)?\s*-|alpha\s*=\s*1(?:\.0?)?\s*-|\blerp_?\(/;
+
 /** What may take the time of a line that does not train, the most specific first. */
 const KINDS: readonly Kind[] = [
   {
@@ -46,6 +50,7 @@ const KINDS: readonly Kind[] = [
     left: { low: 0.5, likely: 0.2, high: 0.1 },
     test: (line) =>
       says(/deepcopy|state_dict\(\)|copy\.copy|\bema\b|update_parameters/i)(line) ||
+      says(AVERAGE)(line) ||
       /ema\b|average/i.test(line.function),
   },
   {

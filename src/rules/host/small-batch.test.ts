@@ -24,6 +24,19 @@ describe('small batch', () => {
     expect(fires(rule, draw(SMALL), expected).fix!.text).toMatch(/latency/);
   });
 
+  it('without a GPU, finds operators of a few microseconds: most is what calling them costs', () => {
+    const expected = { id: 'small-batch', addresses: 'gpu', unit: 'µs/operator', placed: false } as const;
+    const calls = (each: number, times: number) =>
+      draw(
+        `host 1  ProfilerStep#1 0-20000 | aten::mm 0-${each} x${times}@${Math.floor(20000 / times)} | aten::big 19900-19990`,
+      );
+    const found = fires(rule, calls(3, 800), expected);
+    expect(found.evidence[0]!.text).toMatch(/calls 801 operators, .* 3\.0 µs or less/);
+    expect(found.fix!.text).toMatch(/instead of a loop over samples/);
+    expect(silence(rule, calls(12, 800))).toMatch(/long enough/);
+    expect(silence(rule, calls(3, 100))).toMatch(/few operators/);
+  });
+
   it.each([
     ['kernels fill the time', /GPU computes 9\d%/, SMALL.replace('65-70', '65-160')],
     ['kernels are long', /long enough/, SMALL.replaceAll('x200@100', 'x20@1000').replace('65-70', '65-265')],

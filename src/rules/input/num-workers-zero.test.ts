@@ -142,6 +142,21 @@ describe('num_workers=0', () => {
       expect(held!.price!.speedup.likely).toBeGreaterThanOrEqual(held!.price!.speedup.low);
     });
 
+    it('advises no workers for batches that take less to make than to hand over', () => {
+      const tiny = loggedView({ idle_data: 0.2, compute: 0.3 });
+      const run = withCapture(16, { fetchMs: 0.2 });
+      const found = fires(rule, tiny, { ...EXPECTED, placed: false }, run);
+      expect(found.price).toBeNull();
+      expect(found.fix!.code).not.toMatch(/num_workers/);
+      expect(found.fix!.text).toMatch(/in one piece instead of sample by sample/);
+    });
+
+    it('advises no workers where one core is all there is', () => {
+      const found = finding(1);
+      expect(found.price).toBeNull();
+      expect(found.fix!.text).toMatch(/^1 core and 0 workers: more workers would not help/);
+    });
+
     it('shares cores among ranks and keeps to the quota of a container', () => {
       const loader = loaderRecord({ numWorkers: 0, fetchRan: 1 });
       const cores = { allowed: 64, quota: 8, ranks: 2 };
@@ -172,7 +187,10 @@ describe('num_workers=0', () => {
       expect(found.fix!.code).toContain('get_worker_info()');
       expect(finding(4, { iterable: true, splitByWorker: true }).fix!.text).not.toMatch(/split/);
       // One worker yields everything once.
-      expect(finding(2, { iterable: true, splitByWorker: false }).risk).toBe('memory');
+      expect(
+        finding(2, { fetchQueued: 0.5, fetchRan: 0.5, batches: 1, iterable: true, splitByWorker: false })
+          .risk,
+      ).toBe('memory');
     });
 
     it('says that workers gain nothing while all cores are busy', () => {

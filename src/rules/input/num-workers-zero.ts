@@ -25,8 +25,9 @@ import {
   sleepsMostly,
   USUAL_WORKERS,
   unsplitBy,
+  withoutWorkers,
 } from '../kit/loader.js';
-import { priceOf, priceOfStep } from '../kit/price.js';
+import { isWorthwhile, priceOf, priceOfStep } from '../kit/price.js';
 import {
   type AnyRule,
   found,
@@ -177,11 +178,14 @@ function findingOf(view: RankView, captured: CapturedRank | undefined, seen: See
   const loader = inLoop ? null : captured?.loader;
   const step = { per, step: view.step.unprofiled, wait: exposed };
   const plan = planWorkers(batchWork(loader, per), step, captured);
+  const price =
+    (inLoop ? null : priceOf(view, dropInputWaits, plan.floor)) ??
+    priceOfStep(view, (level) => Math.max(view.step.unprofiled - exposed, plan.floor(level)));
+  if (!inLoop && plan.coresKnown && !isWorthwhile(price))
+    return { ...base, price: null, remedy: withoutWorkers(loader, per, coresOf(captured), hasGpu) };
   return {
     ...base,
-    price:
-      (inLoop ? null : priceOf(view, dropInputWaits, plan.floor)) ??
-      priceOfStep(view, (level) => Math.max(view.step.unprofiled - exposed, plan.floor(level))),
+    price,
     remedy: use('loader-workers', {
       workers: plan.workers,
       cores: coresOf(captured),

@@ -78,6 +78,21 @@ describe('workers that do not keep up', () => {
       expect(found.fix!.text).toMatch(/Try 4 times as many first/);
     });
 
+    it('names the number to try where the loader has a known number of workers', () => {
+      const found = finding(8, { workersRan: null });
+      expect(found.fix!.code).toContain('num_workers=8');
+      expect(found.fix!.text).toMatch(/Try 4 times as many first/);
+    });
+
+    it('advises no workers where unpacking a batch takes longer than making it', () => {
+      // 40 of 50 ms wait; 1.5 ms of work per batch.
+      const found = finding(8, { fetchRan: 0.9, workersRan: 0.015 });
+      expect(found.fix!.code).toBe('DataLoader(..., num_workers=0)');
+      expectGain(found, 50 / (10 + 1.5));
+      expect(found.price!.speedup.low).toBe(1);
+      expect(finding(8, { fetchRan: 0.9, workersRan: 0.4 }).fix!.code).not.toMatch(/num_workers/);
+    });
+
     it('advises more workers than cores if they sleep: 2 * 50 ms for 10 ms of computing', () => {
       const found = finding(2, { workersRan: 0.05 });
       expect(found).toMatchObject({ cost: 'knob', risk: 'memory' });

@@ -1,5 +1,13 @@
 import { emptyingQueue } from '../../answers/steps/prefetch-queue.js';
-import { bytes, formatBytes, formatCount, formatMs, formatWholePercent, share } from '../../base/units.js';
+import {
+  bytes,
+  formatBytes,
+  formatCount,
+  formatMs,
+  formatWholePercent,
+  ns,
+  share,
+} from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { CapturedLoader, CapturedRank, RunFacts } from '../../diagnosis/run-facts.js';
 import { fasterWorkersInShort } from '../../remedies/fixes/faster-workers.js';
@@ -158,16 +166,22 @@ function adviceFor(
 ): Advice {
   const loader = captured?.loader;
   const hasGpu = view.facts.hasGpuWork;
-  if (limit === 'handover') return { remedy: use('faster-workers', { limit, hasGpu }), price: null };
   const [now, cores] = [loader?.numWorkers ?? 0, coresOf(captured)];
   const whole = view.step.unprofiled;
   const exposed = view.time.idle_data;
+  if (limit === 'handover')
+    return inProcess(view, loader) ?? { remedy: use('faster-workers', { limit, hasGpu }), price: null };
   if (limit === 'unknown' || now === 0 || cores === null) {
     const needed = Math.ceil((MORE_THAN_NEEDED * whole) / Math.max(1, whole - exposed));
     const times = Math.min(MOST_TIMES, needed);
     const feasible = times > 1 && exposed > WAITS * whole;
     return {
-      remedy: use('faster-workers', { limit: 'unknown', hasGpu, ...(feasible ? { times } : {}) }),
+      remedy: use('faster-workers', {
+        limit: 'unknown',
+        hasGpu,
+        ...(feasible ? { times } : {}),
+        ...(now > 0 ? { now } : {}),
+      }),
       price: null,
     };
   }
@@ -193,6 +207,23 @@ function adviceFor(
     price:
       priceOf(view, dropInputWaits, floor) ??
       priceOfStep(view, (level) => Math.max(whole - exposed, floor(level))),
+  };
+}
+
+/** Batches that the training thread unpacks for longer than a worker takes to make them. Null: they are not. */
+function inProcess(view: RankView, loader: CapturedLoader | null | undefined): Advice | null {
+  const { numWorkers, workersRan, fetchRan } = loader ?? {};
+  if (!numWorkers || workersRan == null || fetchRan == null) return null;
+  const { unprofiled: whole } = view.step;
+  const exposed = view.time.idle_data;
+  // Packing is a part of it, which goes too.
+  const made = workersRan * numWorkers * whole;
+  if (whole < WORTH_WORKERS * (whole - exposed + made)) return null;
+  const texts = { taking: formatMs(ns(fetchRan * exposed)), made: formatMs(ns(made)) };
+  // At worst the workers also wait for reads, which the training thread would wait for as well.
+  return {
+    remedy: use('batch-at-once', texts),
+    price: priceOfStep(view, (level) => (level === 'low' ? whole : whole - exposed + made)),
   };
 }
 

@@ -55,6 +55,18 @@ describe('workers started again', () => {
       expect(found.fix!.text).toMatch(/once, outside the loop.*less than 22\.5 ms/);
     });
 
+    it('waiting for workers to end counts, unless they persist', () => {
+      const ended = (persistentWorkers: boolean) =>
+        fires(
+          rule,
+          view,
+          { ...EXPECTED, placed: false },
+          run({ starts: 33, made: 33, endMs: 20, persistentWorkers }),
+        );
+      expectGain(ended(false), 50 / (50 - (110 + 12) / 4));
+      expectGain(ended(true), 50 / (50 - (90 + 12) / 4));
+    });
+
     it('epochs of one DataLoader keep their workers', () => {
       const found = fires(rule, view, { ...EXPECTED, placed: false }, run({ starts: 33, made: 1 }));
       expect(found.title).toMatch(/every epoch/);

@@ -58,7 +58,7 @@ function overTheJob(view: RankView, restarts: Restarts, batches: number | null):
   const { count, each, first, starting, waiting, anew } = restarts;
   const time = ns(Math.min(starting + waiting, view.step.unprofiled));
   const often = batches === null ? '' : ` for ${formatCount(batches, 'batch', 'batches')} each`;
-  const text = `workers were started ${count} times${often}: ${formatMs(each)} per start, and the first batch takes ${formatMs(first)} longer than others, ${formatMs(time)} per step together`;
+  const text = `workers were started ${count} times${often}: ${formatMs(each)} to start and end them, and the first batch takes ${formatMs(first)} longer than others, ${formatMs(time)} per step together`;
   return found({
     id: 'workers-restarted',
     title: anew

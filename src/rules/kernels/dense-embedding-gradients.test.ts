@@ -55,6 +55,28 @@ describe('dense gradients of embeddings', () => {
     expect(speedup.likely).toBeLessThan(1.1);
   });
 
+  describe('on a CPU', () => {
+    /** 0.1 ms of look-ups, 10 ms of backward, 50 ms of AdamW, 10 ms of products. */
+    const onHost = (lookups = 100, sums = 10) => `
+      host 1  ProfilerStep#1 0-70300 | aten::embedding 5-${5 + lookups} | aten::mm 3000-13000
+      host 1  ${BACKWARD} 13000-23200 | aten::embedding_dense_backward 13010-23010 | aten::add_ 23050-${23050 + sums}
+      host 1  Optimizer.step#AdamW.step 23300-70290`;
+    const view = (drawing: string) => drawView(steps(4, 70300, drawing), { unprofiledMs: 70.3 });
+    const expected = { ...EXPECTED, placed: false };
+
+    it('prices the fill, which is the backward operator without what the rows take, and passes over the table', () => {
+      const found = fires(rule, view(onHost()), expected);
+      expectGain(found, 70.3 / (70.3 - 9.6 - Math.min(46.99, 0.8 * 7 * 9.6)));
+      expect(found.evidence[0]!.text).toMatch(/backward takes 10\.0 ms, looking the rows up 0\.10 ms/);
+    });
+
+    it('is silent where a batch looks up much of the table, and where the gradient is dense', () => {
+      expect(silence(rule, view(onHost(2600)))).toMatch(/no large embedding table/);
+      const summed = onHost(100, 9000).replace('13000-23200', '13000-33200').replace('23300-', '33300-');
+      expect(silence(rule, view(summed))).toMatch(/output layer/);
+    });
+  });
+
   it.each([
     ['nothing fills a table', /no large embedding table/, DENSE.replace(FILL, 'gemm')],
     [

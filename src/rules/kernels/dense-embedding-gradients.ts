@@ -5,10 +5,19 @@ import { about } from '../../remedies/remedies.js';
 import { addHostPerStep } from '../../replay/edits.js';
 import { Role } from '../../traces/detail/roles.js';
 import { atKernel, percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
-import { operatorsOf } from '../kit/host.js';
+import { hostTime, operatorsOf } from '../kit/host.js';
 import { optimizerOf } from '../kit/optimizer.js';
-import { priceOf } from '../kit/price.js';
-import { found, type Levels, silent, type TraceRule, threshold, WITHIN_NOISE } from '../kit/rule.js';
+import { priceOf, priceOfStep } from '../kit/price.js';
+import {
+  found,
+  type Level,
+  type Levels,
+  type RuleResult,
+  silent,
+  type TraceRule,
+  threshold,
+  WITHIN_NOISE,
+} from '../kit/rule.js';
 import { editWork, has, type Piece, piecesOf, REMOVED } from '../kit/work.js';
 
 /**
@@ -56,6 +65,7 @@ export const rule: TraceRule = {
     thresholds: [TABLE, LEAST_FILL],
   },
   check(view) {
+    if (!view.facts.hasGpuWork) return onHost(view);
     const fills = piecesOf(view, (p) => isEmbedding(p) && isBackward(p) && p.kernel.class === 'fill');
     const fill = longest(fills.list);
     if (toUs(ns(fill)) < LEAST_FILL.value) return silent('no large embedding table gets a dense gradient');
@@ -99,6 +109,41 @@ export const rule: TraceRule = {
     });
   },
 };
+
+/** Adding the gradients of the rows takes about as long as looking them up, and sorting them more. */
+const PASSES_OF_ROWS = 4;
+
+/** On a CPU the backward operator shows the fill: it takes far longer than looking the rows up. */
+function onHost(view: TraceView): RuleResult {
+  const named = (name: string) => hostTime(view, (o) => o.name === `aten::${name}`);
+  const [backward, lookups] = [named('embedding_dense_backward'), named('embedding')];
+  const fill = backward.ns - PASSES_OF_ROWS * lookups.ns;
+  // Without the profiler all of it is a little shorter.
+  const part = Math.min(1, view.step.unprofiled / view.step.recorded);
+  if (fill <= 0 || view.facts.collectives) return silent('no large embedding table gets a dense gradient');
+  const sums = operatorsOf(view).filter((o) => /^aten::add_?$/.test(o.name) && has(o.roles, Role.backward));
+  if (sums.some((o) => o.longest > fill / 2))
+    return silent('the gradient of the table is added to another one, as of an output layer: it is dense');
+  const optimizer = hostTime(view, (o) => o.name.startsWith('Optimizer.step#')).ns;
+  const passes = isAdam(view) ? PASSES_OF_ADAM : PASSES_OF_OTHERS;
+  const saved = (level: Level) =>
+    part * (fill + Math.min(optimizer, PASSES_ON_HOST[level] * passes.low * fill));
+  const table = ns(saved('low'));
+  const small = silentBelow(view, table, TABLE, 'the embedding table takes at least');
+  if (small) return small;
+  const text = `an embedding table gets a dense gradient: its backward takes ${formatMs(backward.ns)}, looking the rows up ${formatMs(lookups.ns)}; the optimizer then updates all rows (together at least ${percentOfStep(view, table)} of the step)`;
+  return found({
+    id: 'dense-embedding-gradients',
+    title: 'the optimizer walks a whole embedding table for a few rows',
+    confidence: 0.8,
+    addresses: 'gpu',
+    evidence: [timeEvidence(view, table, text)],
+    price: priceOfStep(view, (level) => view.step.unprofiled - saved(level)),
+  });
+}
+
+/** New memory is slow to fill for the first time, so the fill of a gradient may take as long as several passes over the weights. */
+const PASSES_ON_HOST: Levels = { low: 0.3, likely: 0.8, high: 1 };
 
 const longest = (pieces: readonly Piece[]): number => pieces.reduce((most, p) => Math.max(most, p.ns), 0);
 

@@ -100,10 +100,17 @@ describe('16 bit', () => {
   });
 
   it('recommends fp16 with a GradScaler on a device without bf16', () => {
-    const view = draw('volta_sgemm_128x64_tn', V100);
+    const wide = WIDE.replace(TF32, 'volta_sgemm_128x64_tn').replace('aten::add', 'AddBackward0');
+    const view = drawView(steps(4, 40200, wide), { header: V100 });
     const found = fires(rule, view, EXPECTED);
     expectGain(found, 40.2 / (10.2 + 30 / rateRatio(view, 'fp32', 'fp16', 'likely')!));
     expect(found.fix!.code).toMatch(/GradScaler/);
+  });
+
+  it('shows no loss if nothing is trained', () => {
+    const { fix } = fires(rule, draw(TF32), EXPECTED);
+    expect(fix!.code).toContain('output = model(x)');
+    expect(fix!.code).not.toContain('backward');
   });
 
   it('has no price where the device is not known', () => {

@@ -70,7 +70,11 @@ export const rule: TraceRule = {
               addCasts(view, plan, level, counts);
             })
           : null,
-      ...(to === 'fp16' ? { remedy: use('bf16-autocast', { to, device: device!.name }) } : {}),
+      remedy: use('bf16-autocast', {
+        to: to ?? 'bf16',
+        forwardOnly: view.facts.program.task !== 'training',
+        ...(to === 'fp16' ? { device: device!.name } : {}),
+      }),
     });
   },
 };

@@ -1,11 +1,11 @@
 import { median } from '../../base/statistics.js';
-import { bytes, formatMs, formatPercent, type Ns, ns, share } from '../../base/units.js';
+import { bytes, formatMs, formatPercent, fromMs, ms, type Ns, ns, share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
 import { COLLECTIVE_KINDS, type CollectiveKind } from '../../facts/rank-collectives.js';
 import { percentOfStep, silentBelow, timeEvidence } from './evidence.js';
 import type { Evidence } from './finding.js';
-import { type Silent, threshold } from './rule.js';
+import { type Levels, type Silent, threshold } from './rule.js';
 
 /** What exactly is wrong with exposed collectives, the most specific fault first. */
 
@@ -50,6 +50,27 @@ export function manySmallReduces(view: RankView): { count: number; bytes: number
   const typical = median(reduces.bytes);
   return count >= MANY.value && typical < SMALL.value ? { count, bytes: typical } : null;
 }
+
+/**
+ * The same as capture counts it, for backends that do not record sizes: how many collectives per step are short, and their time.
+ * Null: few are, or nobody counted.
+ */
+export function manyShortOnes(
+  view: RankView,
+  { captured }: RunFacts,
+): { readonly count: number; readonly time: Ns } | null {
+  const { steps = 1, short = 0, small = 0, shortMs = 0 } = captured.get(view.rank)?.smallCollectives ?? {};
+  // Gradients: not single numbers alone.
+  if (short < MANY.value * steps || short === small) return null;
+  return { count: short / steps, time: ns(Math.min(fromMs(ms(shortMs)) / steps, view.step.unprofiled)) };
+}
+
+/** What joining n collectives into one leaves of their time. */
+export const leftOfJoined = (count: number): Levels => ({
+  low: 0.4,
+  likely: Math.max(0.15, 1 / count),
+  high: 1 / count,
+});
 
 /** Parameters are gathered when they are needed: exposed time of that a step. */
 export function gathersOnDemand(view: RankView): Ns | null {

@@ -1,8 +1,9 @@
 import { smallest } from '../../base/statistics.js';
-import { fromMs, ms, type Ns, ns, share } from '../../base/units.js';
+import { formatMs, fromMs, ms, type Ns, ns, share } from '../../base/units.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { CapturedLoader, CapturedRank } from '../../diagnosis/run-facts.js';
 import type { Unsplit } from '../../remedies/fixes/loader.js';
+import { type Use, use } from '../../remedies/remedies.js';
 import type { WorkerUse } from '../../telemetry/processes/job-activity.js';
 import { silentBelow } from './evidence.js';
 import { type Level, type Levels, type Silent, silent, threshold } from './rule.js';
@@ -102,7 +103,7 @@ const WAITING_MORE: Levels = { low: 1.5, likely: 1, high: 0.95 };
  * What the training thread computes to take a batch from a worker: 0.3 ms for 64 floats a sample, 1.8 ms for 10 MB in all (2 cores,
  * torch 2.13, 1 and 4 workers alike). ns.
  */
-const HANDOVER: Levels = { low: 1.8e6, likely: 0.35e6, high: 0.3e6 };
+export const HANDOVER: Levels = { low: 1.8e6, likely: 0.35e6, high: 0.3e6 };
 const UNKNOWN: Levels = { low: 1.6, likely: 1.1, high: 0.93 };
 /** Workers that compute already share caches and memory (zoo, FFT: 1.4 for each of 4, up to 1.75 for each of 12). */
 const ADDED: Levels = { low: 1.3, likely: 1.1, high: 1 };
@@ -193,9 +194,27 @@ export function planWorkers(
   return { workers, coresKnown: true, floor: (level) => Math.min(worst(level), floorOf(workers, level)) };
 }
 
+/**
+ * What to advise if workers gain nothing: batches made in one piece if it is handing them over that costs too much, otherwise
+ * less work for each.
+ */
+export function withoutWorkers(
+  loader: CapturedLoader | null | undefined,
+  per: number,
+  cores: number | null,
+  hasGpu: boolean,
+): Use {
+  if (per <= CHEAP * HANDOVER.likely) return use('batch-at-once', { taking: formatMs(ns(HANDOVER.likely)) });
+  const limit = limitOf(loader) === 'io' ? 'io' : 'cpu';
+  return use('faster-workers', { limit, hasGpu, now: 0, cores: cores ?? 1 });
+}
+/** A batch that takes longer than so many times its handing over is worth a worker, if a core is free for it. */
+const CHEAP = 2;
+
 /** Starts of worker processes, over the whole job. */
 export interface Restarts {
   readonly count: number;
+  /** To start them, and to wait for their end. */
   readonly each: Ns;
   /** How much longer the first batch after a start takes than others. A part of that is making it. */
   readonly first: Ns;
@@ -216,7 +235,7 @@ export function restartsOf(captured: CapturedRank | undefined): Restarts | null 
   const { numWorkers = 0, starts = null, startMs = null, made = null } = loader ?? {};
   if (!loader || !numWorkers || starts === null || startMs === null || !steps || starts < LEAST_STARTS)
     return null;
-  const each = fromMs(ms(startMs));
+  const each = fromMs(ms(startMs + (loader.persistentWorkers === true ? 0 : (loader.endMs ?? 0))));
   const first = fromMs(ms(Math.max(0, (loader.firstMs ?? 0) - (loader.laterMs ?? 0))));
   const perStep = (time: Ns) => ns((time * (starts - 1)) / steps);
   const anew = made !== null && made >= NEARLY_ALL * starts;

@@ -99,6 +99,8 @@ interface RuleBase {
   readonly recurs?: true;
   /** Its advice also fits an engine that serves a model: it is about measuring, ranks or kernels, not about a training loop. */
   readonly servesToo?: true;
+  /** Its advice is about gradients or sharded parameters, so it fits only a job that trains. */
+  readonly trainsOnly?: true;
   /** Which sampled lines of the job show the fault: matched against the line's source and the library calls in it. */
   readonly lines?: RegExp;
 }
@@ -130,6 +132,8 @@ export interface RankFinding {
   readonly ranks?: readonly number[];
   /** Null: the gain is not known. */
   readonly price: Price | null;
+  /** The cause is not in the job: what can be changed in the job comes first. */
+  readonly outside?: true;
   /** Instead of the rule's own: another fix, or arguments that fit this job. */
   readonly remedy?: Use;
   /** What this fix gains here, added to its text. */

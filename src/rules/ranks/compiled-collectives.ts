@@ -1,5 +1,6 @@
 import { divergenceWords } from '../../answers/kit/compile-words.js';
 import { about, use } from '../../remedies/remedies.js';
+import { evidenceOf } from '../kit/evidence.js';
 import { found, type RunRule, silent } from '../kit/rule.js';
 
 export const rule: RunRule = {
@@ -25,15 +26,7 @@ export const rule: RunRule = {
       title: `ranks run different collectives in ${first.name}`,
       confidence: 0.85,
       addresses: 'comms',
-      evidence: diverging.map((one) => ({
-        text: divergenceWords(one),
-        value: null,
-        unit: null,
-        rank: one.calls[0]?.ranks[0] ?? null,
-        step: null,
-        ts_ns: null,
-        dur_ns: null,
-      })),
+      evidence: diverging.map((one) => evidenceOf(one.calls[0]?.ranks[0] ?? null, divergenceWords(one))),
       price: null,
       ranks: first.calls.flatMap(({ ranks }) => ranks).toSorted((a, b) => a - b),
       remedy: use('same-branch', { job }),

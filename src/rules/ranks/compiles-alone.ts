@@ -1,6 +1,7 @@
 import { aloneWords } from '../../answers/kit/compile-words.js';
 import { toSeconds } from '../../base/units.js';
 import { about, use } from '../../remedies/remedies.js';
+import { evidenceOf } from '../kit/evidence.js';
 import { recompiled, recompileEvidence } from '../kit/recompile-log.js';
 import { found, type RunRule, silent } from '../kit/rule.js';
 
@@ -28,7 +29,7 @@ export const rule: RunRule = {
       confidence: 0.8,
       addresses: 'host',
       evidence: [
-        { text: aloneWords(alone), value: took, unit: 's', rank, step: null, ts_ns: null, dur_ns: null },
+        evidenceOf(rank, aloneWords(alone), took, 's'),
         ...recompileEvidence(recompiled({ evidence, job, ...run }, rank), evidence.compiling),
       ],
       price: null,

@@ -9,6 +9,7 @@ import {
 } from '../../diagnosis/hang/process-stacks.js';
 import type { Job } from '../../remedies/kit/job.js';
 import { about, type Use, use } from '../../remedies/remedies.js';
+import { evidenceOf } from '../kit/evidence.js';
 import type { Evidence } from '../kit/finding.js';
 import { found, type RankFinding, type RunRule, silent, threshold } from '../kit/rule.js';
 
@@ -49,7 +50,7 @@ export const rule: RunRule = {
       title: `${whose(telling)} ${stateInWords(worst.states[0]!)}`,
       confidence: worst.kind === 'samples' || worst.hasMoved === false ? 0.8 : 0.6,
       addresses,
-      evidence: telling.flatMap(evidenceOf),
+      evidence: telling.flatMap(shownBy),
       price: null,
       ranks: telling.flatMap((s) => s.rank ?? []),
       remedy: remedyOf(worst, job),
@@ -77,14 +78,14 @@ function elsewhere(stacks: readonly ProcessStacks[], job: Job): RankFinding | nu
     title: elsewhereInWords(split),
     confidence: split.elsewhere.some((s) => s.hasMoved === false) ? 0.9 : 0.75,
     addresses: BOTTLENECK_OF[late.states[0]!.doing] ?? 'host',
-    evidence: [...split.elsewhere, ...split.waiting].flatMap(evidenceOf),
+    evidence: [...split.elsewhere, ...split.waiting].flatMap(shownBy),
     price: null,
     ranks: split.elsewhere.flatMap((s) => s.rank ?? []),
     remedy: remedyOf(late, job),
   };
 }
 
-function evidenceOf(stacks: ProcessStacks): Evidence[] {
+function shownBy(stacks: ProcessStacks): Evidence[] {
   const moved =
     stacks.hasMoved === null
       ? ''
@@ -94,23 +95,17 @@ function evidenceOf(stacks: ProcessStacks): Evidence[] {
   const shown =
     stacks.kind === 'dump' ? stacks.states.slice(0, 1) : stacks.states.filter((s) => s.share >= 0.1);
   return [
-    ...shown.map((state) => ({
-      text: `${processName(stacks)} ${stateInWords(state)}${stacks.kind === 'samples' ? `, ${formatWholePercent(state.share)} of ${stacks.samples} samples` : moved}`,
-      value: stacks.kind === 'samples' ? state.share : null,
-      unit: stacks.kind === 'samples' ? 'of the main thread’s samples' : null,
-      ...NOWHERE,
-      rank: stacks.rank,
-    })),
-    ...stacks.workers.slice(0, 2).map((worker) => ({
-      text: `a DataLoader worker is in ${worker.at ?? worker.call}`,
-      value: null,
-      unit: null,
-      ...NOWHERE,
-      rank: stacks.rank,
-    })),
+    ...shown.map((state) => {
+      const doing = `${processName(stacks)} ${stateInWords(state)}`;
+      if (stacks.kind === 'dump') return evidenceOf(stacks.rank, doing + moved);
+      const counted = `${formatWholePercent(state.share)} of ${stacks.samples} samples`;
+      return evidenceOf(stacks.rank, `${doing}, ${counted}`, state.share, 'of the main thread’s samples');
+    }),
+    ...stacks.workers
+      .slice(0, 2)
+      .map((worker) => evidenceOf(stacks.rank, `a DataLoader worker is in ${worker.at ?? worker.call}`)),
   ];
 }
-const NOWHERE = { step: null, ts_ns: null, dur_ns: null } as const;
 
 /** Commands for the processes that were dumped, and their ranks. */
 const remedyOf = (stacks: ProcessStacks, job: Job): Use =>

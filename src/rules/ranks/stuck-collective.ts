@@ -5,6 +5,7 @@ import type { DumpedCall, Hang, WaitingRanks } from '../../diagnosis/hang/hang.j
 import type { ProcessStacks } from '../../diagnosis/hang/process-stacks.js';
 import type { Job } from '../../remedies/kit/job.js';
 import { about, type Use, use } from '../../remedies/remedies.js';
+import { evidenceOf } from '../kit/evidence.js';
 import type { Evidence } from '../kit/finding.js';
 import { found, type RunRule, silent } from '../kit/rule.js';
 
@@ -32,7 +33,7 @@ export const rule: RunRule = {
       confidence: certaintyOf(hang),
       addresses: 'comms',
       evidence: [
-        ...hang.culprits.slice(0, MAX_LINES).map((c) => line(culpritInWords(c), c.rank)),
+        ...hang.culprits.slice(0, MAX_LINES).map((c) => evidenceOf(c.rank, culpritInWords(c))),
         ...hang.waits.slice(0, MAX_LINES).map(waitLine),
         ...hang.inCall.slice(0, MAX_LINES).map((c) => inCallLine(c.ranks, c.call)),
         ...stacksOf(ranks, stacks),
@@ -49,7 +50,7 @@ const stacksOf = (ranks: readonly number[], stacks: readonly ProcessStacks[]): E
   stacks
     .filter((s) => s.rank !== null && ranks.includes(s.rank) && s.states.length > 0)
     .slice(0, MAX_LINES)
-    .map((s) => line(`${processName(s)} ${stateInWords(s.states[0]!)}`, s.rank!));
+    .map((s) => evidenceOf(s.rank, `${processName(s)} ${stateInWords(s.states[0]!)}`));
 
 const MAX_LINES = 8;
 
@@ -57,24 +58,15 @@ const from = ({ calledFrom }: DumpedCall) => (calledFrom ? `, called from ${call
 
 function waitLine({ ranks, on, call }: WaitingRanks): Evidence {
   const wait = `${namedRanks(ranks)} ${ranks.length === 1 ? 'waits' : 'wait'} for ${namedRanks(on)}`;
-  return line(`${wait} in ${callName(call)}${from(call)}`, ranks[0]!);
+  return evidenceOf(ranks[0]!, `${wait} in ${callName(call)}${from(call)}`);
 }
 
 const inCallLine = (ranks: readonly number[], call: DumpedCall) =>
-  line(`${namedRanks(ranks)} entered ${callName(call)}${from(call)}`, ranks[0]!);
-
-const line = (text: string, rank: number): Evidence => ({
-  text,
-  value: null,
-  unit: null,
-  rank,
-  step: null,
-  ts_ns: null,
-  dur_ns: null,
-});
+  evidenceOf(ranks[0]!, `${namedRanks(ranks)} entered ${callName(call)}${from(call)}`);
 
 function remedyOf({ culprits, different, rings }: Hang, job: Job): Use {
-  if (different || rings.length > 0) return use('same-branch', { job });
+  const isOrder = different || rings.length > 0 || culprits.some((c) => c.reason === 'order');
+  if (isOrder) return use('same-branch', { job });
   const ranks = culprits.map((c) => c.rank);
   if (ranks.length === 0) return use('ask-network', { job });
   const mayBeGone = culprits.every((c) => c.reason === 'no-dump');

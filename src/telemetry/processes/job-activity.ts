@@ -36,7 +36,8 @@ export interface JobActivity {
 
 /** Null: fewer than two samples, which show nothing. */
 export function jobActivity(recording: Recording): JobActivity | null {
-  const { samples, machine } = recording;
+  const { machine } = recording;
+  const samples = evenlySpread(recording.samples);
   const seconds = samples.length < 2 ? 0 : samples.at(-1)!.seconds - samples[0]!.seconds;
   if (seconds <= 0) return null;
   const roles = rolesOf(recording);
@@ -75,6 +76,26 @@ export function jobActivity(recording: Recording): JobActivity | null {
   };
 }
 
+/** Samples that are closer than this part of what is usual over most of the time. */
+const CLOSE = 1 / 4;
+
+/** Of a long job, the last minutes are recorded in detail: they must not count for more than the rest. */
+function evenlySpread(samples: readonly MachineSample[]): readonly MachineSample[] {
+  const gaps = samples.slice(1).map((s, i) => s.seconds - samples[i]!.seconds);
+  const half = gaps.reduce((sum, gap) => sum + gap, 0) / 2;
+  let [usual, passed] = [0, 0];
+  for (const gap of gaps.sort((a, b) => a - b)) {
+    if (passed < half) usual = gap;
+    passed += gap;
+  }
+  let next = Number.NEGATIVE_INFINITY;
+  return samples.filter(({ seconds }, i) => {
+    if (seconds < next && i < samples.length - 1) return false;
+    next = seconds + CLOSE * usual;
+    return true;
+  });
+}
+
 /** The job waits for CPUs although it has few threads: other programs use them. */
 export function isCrowdedOut({ trainers, workers }: Pick<JobActivity, 'trainers' | 'workers'>): boolean {
   const sum = (of: (p: ProcessActivity) => number) =>
@@ -104,8 +125,8 @@ function growth(
   name: keyof MachineCounters,
   seconds: number,
 ): number | null {
-  const first = samples[0]!.counters[name];
-  const last = samples.at(-1)!.counters[name];
+  const first = samples[0]!.counters[name] ?? null;
+  const last = samples.at(-1)!.counters[name] ?? null;
   return first === null || last === null ? null : Math.max(0, last - first) / seconds;
 }
 

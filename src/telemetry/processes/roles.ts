@@ -59,7 +59,12 @@ function withoutIdleParents(roles: Map<number, Role>, processes: readonly Proces
 }
 
 /** `rank 3`, or the process where no rank is known. */
-export const nameOfProcess = ({ pid, environment }: ProcessFacts): string => {
+export const nameOfProcess = (facts: ProcessFacts): string => {
+  const rank = rankOfProcess(facts);
+  return rank === null ? `process ${facts.pid}` : `rank ${rank} (process ${facts.pid})`;
+};
+
+export const rankOfProcess = ({ environment }: ProcessFacts): number | null => {
   const rank = environment.RANK ?? environment.SLURM_PROCID;
-  return rank === undefined || !/^\d{1,6}$/.test(rank) ? `process ${pid}` : `rank ${rank} (process ${pid})`;
+  return rank === undefined || !/^\d{1,6}$/.test(rank) ? null : Number(rank);
 };

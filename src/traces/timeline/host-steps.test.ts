@@ -40,6 +40,36 @@ describe('a loop without marks', () => {
     expect(stepsIn(steps(6, 100, layers)).source).toBe('window');
   });
 
+  it('has no steps if layers that wait for the device repeat inside one call of the model', () => {
+    const model = (name: string) => `${steps(6, 100, LOOP)}\n host 1  ${name} 0-600`;
+    expect(stepsIn(model('nn.Module: Experts_0')).source).toBe('window');
+    expect(stepsIn(model('Torch-Compiled Region: 0/0')).source).toBe('window');
+    expect(stepsIn(model('a range around the loop')).source).toBe('launches');
+  });
+
+  it('has steps if each is one call of the model', () => {
+    expect(stepsIn(steps(6, 100, `${LOOP}\n host 1  nn.Module: Net_0 10-95`)).source).toBe('launches');
+  });
+
+  it('is divided by token although an attention kernel changes with every fourth one', () => {
+    const token = (n: number) => (n % 4 === 3 ? LOOP.replace('gemm 35', 'aligned_gemm 35') : LOOP);
+    const { source, lengths } = stepsIn(
+      inTurn(...Array.from({ length: 16 }, (_, n) => [token(n), 100] as const)),
+    );
+    expect(source).toBe('launches');
+    expect(lengths.slice(1).every((length) => length === 100)).toBe(true);
+  });
+
+  it('is not divided by layers that wait for the device, with other work before the first one', () => {
+    const layers = Array(6).fill([LOOP, 100] as const);
+    const head = `
+      host 1  cudaLaunchKernel 20-22 #1 | cudaLaunchKernel 24-26 #2 | cudaLaunchKernel 28-30 #3
+      gpu 7   norm 23-25 #1 | head 27-30 #2 | sample 31-90 #3`;
+    const pass = [...layers, [head, 100] as const];
+    const { source, count } = stepsIn(inTurn(...pass, ...pass, ...pass, ...pass, ...pass));
+    expect({ source, count }).toEqual({ source: 'launches', count: 4 });
+  });
+
   it('has no steps if it runs only twice', () => {
     expect(stepsIn(steps(2, 100, LOOP)).source).toBe('window');
   });

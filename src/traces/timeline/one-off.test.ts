@@ -48,3 +48,33 @@ describe('a step that takes far longer, once', () => {
     expect(steps.last).toBe(lengths.length);
   });
 });
+
+describe('steps in which the job did something besides training', () => {
+  const train = `
+    host 1  ProfilerStep#1 0-1000 | cudaLaunchKernel 10-20 #1 | cudaLaunchKernel 22-24 #2
+    host 2  autograd::engine::evaluate_function: MmBackward0 100-200 | cudaLaunchKernel 110-120 #3 | cudaLaunchKernel 130-140 #4
+    gpu 7   gemm 30-300 #1 | gemm 300-500 #2 | dgrad 500-700 #3 | wgrad 700-900 #4`;
+  const more = (thread: number) =>
+    `
+    host 1  ProfilerStep#1 0-4000
+    host ${thread}  ${[...Array(8).keys()].map((i) => `cudaLaunchKernel ${1000 + 50 * i}-${1010 + 50 * i} #${10 + i}`).join(' | ')}
+    gpu 7   ${[...Array(8).keys()].map((i) => `gemm ${1100 + 300 * i}-${1350 + 300 * i} #${10 + i}`).join(' | ')}`;
+  const longer = (thread: number) => train.replace('ProfilerStep#1 0-1000 | ', '') + more(thread);
+  const analyze = (...parts: readonly (readonly [string, number])[]) =>
+    analyzeTrace(drawTrace(inTurn(...parts)), { steps: null })!;
+  const [usual, evaluates] = [[train, 1000] as const, [longer(1), 4000] as const];
+
+  it('are left out: an evaluation in one of six steps does not count as the step', () => {
+    const { oneOff, steps } = analyze(usual, usual, usual, usual, evaluates, usual);
+    expect(oneOff).toMatchObject({ index: 5, others: 5, extraWork: 8 });
+    expect(steps.recorded).toBe(1e6);
+  });
+
+  it('are training if the additional work is in backward', () => {
+    expect(analyze(usual, usual, usual, usual, [longer(2), 4000], usual).oneOff).toBeNull();
+  });
+
+  it('are training if every other step is so', () => {
+    expect(analyze(usual, evaluates, usual, evaluates, usual, evaluates).oneOff).toBeNull();
+  });
+});

@@ -1,5 +1,7 @@
+import { lowerBound } from '../../base/search.js';
 import { median } from '../../base/statistics.js';
 import { Category } from '../../model/category.js';
+import { RUNS_PARTS } from '../../model/host-names.js';
 import type { Trace } from '../../model/trace.js';
 import type { GpuWork } from './gpu-work.js';
 import type { HostSpans } from './host-spans.js';
@@ -26,18 +28,42 @@ interface Launches {
 /**
  * For a loop that marks no steps: times at which its sequence of launches begins again, and the end of the last one. The
  * longest sequence that repeats counts, because a step repeats its layers. Each repetition must hand data over or wait for the
- * device: otherwise it may be a layer. Empty: nothing shows what a step is.
+ * device: otherwise it may be a layer. Layers of experts wait too, but they run inside one call of the model. Empty: nothing
+ * shows what a step is.
  */
 export function repeatedLaunches(trace: Trace, work: GpuWork, host: HostSpans): readonly number[] {
   const launches = inOrder(trace, work);
+  let found: Repetition = { at: [], starts: [] };
   for (const at of candidates(launches.name)) {
     if (!areAlike(launches.name, at)) continue;
     if (!launches.computes.subarray(at[0], at[1]).includes(1)) continue;
     const from = widestGap(launches, at);
     const starts = at.map((index) => launches.end[index + from - 1] ?? launches.start[index]!);
-    return handsOverInEach(launches, host, starts) ? starts : [];
+    if (!handsOverInEach(launches, host, starts) || areParts(trace, starts)) break;
+    if (found.at.length === 0 || isPartOf(found.at, at)) found = { at, starts };
   }
-  return [];
+  return found.starts;
+}
+
+interface Repetition {
+  readonly at: readonly number[];
+  readonly starts: readonly number[];
+}
+
+/** Layers are not launched evenly: what surrounds them comes between the last of one step and the first of the next. */
+const EVENLY = 0.03;
+
+/**
+ * Whether the longest sequence is several steps, which these positions begin: an attention kernel may change with every fourth token.
+ * Then the steps are as far apart where the longer sequence begins as anywhere else.
+ */
+function isPartOf(longest: readonly number[], at: readonly number[]): boolean {
+  const gaps = at.slice(1).map((index, i) => ({ from: at[i]!, to: index, length: index - at[i]! }));
+  const usual = median(gaps.map((g) => g.length));
+  const areEven = (some: typeof gaps) =>
+    some.filter((g) => Math.abs(g.length - usual) <= EVENLY * usual).length >= ALIKE * some.length;
+  const across = gaps.filter((g) => longest.some((index) => index > g.from && index <= g.to));
+  return at.length >= 2 * longest.length - 1 && areEven(gaps) && areEven(across);
 }
 
 function inOrder(trace: Trace, work: GpuWork): Launches {
@@ -121,6 +147,20 @@ function widestGap({ start, end }: Launches, at: readonly number[]): number {
     if (gap > widest) [best, widest] = [offset, gap];
   }
   return best;
+}
+
+/** Whether one call of a module, an operator or a compiled region runs several of them. */
+function areParts({ data, index }: Trace, starts: readonly number[]): boolean {
+  const { ts, dur } = data;
+  const calls = index.named(
+    (k) => k.phase === 'X' && (k.category === Category.pythonFunction || k.category === Category.cpuOp),
+    (text) => RUNS_PARTS.test(text),
+  );
+  return calls.some((row) => {
+    // Where a repetition begins is known only to a launch: one such time may be in a call that runs no whole repetition.
+    const third = starts[lowerBound(starts, ts[row]!) + 2];
+    return third !== undefined && third <= ts[row]! + dur[row]!;
+  });
 }
 
 function handsOverInEach(

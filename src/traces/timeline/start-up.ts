@@ -10,7 +10,7 @@ import {
   unionOfSpans,
 } from '../../base/intervals.js';
 import { lowerBound } from '../../base/search.js';
-import { median, smallest } from '../../base/statistics.js';
+import { largest, median, smallest } from '../../base/statistics.js';
 import type { Ns, Share } from '../../base/units.js';
 import { Category } from '../../model/category.js';
 import { SYNCHRONIZES } from '../../model/host-names.js';
@@ -104,10 +104,41 @@ const FAR_LONGER = 1.5;
 /** It must explain this part of the difference: a first batch may be late too. */
 const EXPLAINED = 0.5;
 
-/** How many of the first steps are start-up: longer than later ones, because of work that is not done again. `input`: waits for it. */
-export function coldSteps({ steps, begin, source }: StepTimes, spans: Spans, input: Spans): number {
+/** After start-up, caches and the allocator still grow: a step this much longer than all later ones belongs to it. */
+const WARMING_UP = 1.15;
+
+/** The first steps that are not usual ones. */
+export interface ColdSteps {
+  /** So many are start-up: longer than later ones, because of work that is not done again. */
+  readonly startUp: number;
+  /** The next one is not, but still longer. */
+  readonly thenWarmsUp: boolean;
+}
+export const NOT_COLD: ColdSteps = { startUp: 0, thenWarmsUp: false };
+
+/** `input`: waits for it. */
+export function coldSteps(times: StepTimes, spans: Spans, input: Spans): ColdSteps {
+  const { steps, begin } = times;
   const starts = [begin, ...steps.map((s) => s.frontier)];
   const lengths = steps.map((s, i) => s.frontier - starts[i]!);
+  const startUp = stepsWithStartUp(times, lengths, spans, input);
+  const later = lengths.slice(startUp + 1);
+  if (startUp === 0 || later.length === 0) return { startUp, thenWarmsUp: false };
+  const next = lengths[startUp]!;
+  const waited = lengthOf(clip(input, starts[startUp]!, steps[startUp]!.frontier));
+  // A wait for input may come back, and so may a length that a later step has too.
+  const thenWarmsUp =
+    next > WARMING_UP * median(later) && next > largest(later) && waited < EXPLAINED * (next - median(later));
+  return { startUp, thenWarmsUp };
+}
+
+function stepsWithStartUp(
+  { steps, begin, source }: StepTimes,
+  lengths: readonly number[],
+  spans: Spans,
+  input: Spans,
+): number {
+  const starts = [begin, ...steps.map((s) => s.frontier)];
   let cold = 0;
   while (cold < steps.length - 1) {
     const usual = median(lengths.slice(cold + 1));
@@ -121,6 +152,17 @@ export function coldSteps({ steps, begin, source }: StepTimes, spans: Spans, inp
     cold++;
   }
   return cold;
+}
+
+/**
+ * Start-up per step that every usual step has: a loop that compiles in each step, for instance, is not starting up. Of two steps
+ * it must be in both.
+ */
+export function recurring(spans: Spans, { begin, steps }: StepTimes): number {
+  const bounds = [begin, ...steps.map((s) => s.frontier)];
+  const each = steps.map((s, i) => lengthOf(clip(spans, bounds[i]!, s.frontier)));
+  if (each.length < 2) return 0;
+  return each.length === 2 ? smallest(each) : median(each);
 }
 
 /**

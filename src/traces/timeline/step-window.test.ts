@@ -29,6 +29,13 @@ describe('the window', () => {
     expect(window.steps.length).toBe(3);
   });
 
+  it('leaves the first step out among ranks, whose profilers start at different times, unless it is one of few', () => {
+    const ofRanks = { isOfRanks: true };
+    expect(windowOf(stepsOf([900, 100, 100, 400]), 0, 'profiler', ofRanks).from).toBe(900);
+    expect(windowOf(stepsOf([900, 100, 400]), 0, 'profiler', ofRanks).from).toBe(0);
+    expect(windowOf(stepsOf([900, 100, 100, 400]), 0, 'profiler').from).toBe(0);
+  });
+
   it('includes the first step when it is the only one', () => {
     expect(windowOf(stepsOf([100]), 20, 'profiler')).toMatchObject({ irregular: true, from: 20, to: 100 });
   });

@@ -24,25 +24,28 @@ interface FirstStep {
   readonly followsStep?: boolean;
   /** It waited for input, and the others hardly did. */
   readonly waitedAlone?: boolean;
+  /** It communicates with ranks whose recordings may have begun later, and waits for them. */
+  readonly isOfRanks?: boolean;
 }
 
 /**
- * From the first frontier to the last, so that every step is whole on the device. The first step counts too where steps
- * differ much (a slow batch every few steps), where it is the only one, where the step before it is known, and where the
- * one long wait for input is in it.
+ * From the first frontier to the last, so that every step is whole on the device. The first step counts too if steps
+ * differ much (a slow batch every few steps), if it is the only one, if the step before it is known, and if the
+ * one long wait for input is in it. Among ranks it counts only if there are few others: it also waits for the last profiler to start.
  */
 export function windowOf(
   steps: readonly StepTime[],
   begin: number,
   source: StepSource,
-  { followsStep = false, waitedAlone = false }: FirstStep = {},
+  { followsStep = false, waitedAlone = false, isOfRanks = false }: FirstStep = {},
 ): StepWindow {
   const frontiers = steps.map((s) => s.frontier);
   // Without the first period, which may be long only because the host began with an empty queue.
   const later = frontiers.slice(1).map((f, i) => f - frontiers[i]!);
   const irregular =
     steps.length === 1 || source === 'window' || waitedAlone || largest(later) > IRREGULAR * median(later);
-  const includesFirst = irregular || followsStep;
+  const spared = isOfRanks && source !== 'window' && !waitedAlone && later.length >= ENOUGH_OTHERS;
+  const includesFirst = followsStep || (irregular && !spared);
   const bounds = includesFirst ? [begin, ...frontiers] : frontiers;
   return {
     from: bounds[0]!,

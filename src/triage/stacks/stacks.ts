@@ -2,7 +2,7 @@ import { groupBy } from '../../base/group-by.js';
 import type { StackFrame, StackSample } from '../../machine/stacks.js';
 import type { Recording } from '../../model/recording.js';
 import type { ProcessActivity } from '../../telemetry/processes/process-activity.js';
-import { nameOfProcess, rolesOf } from '../../telemetry/processes/roles.js';
+import { nameOfProcess, rankOfProcess, rolesOf } from '../../telemetry/processes/roles.js';
 import type { Activity } from '../activity/activity.js';
 
 /** Ids of the processes that train. */
@@ -14,6 +14,7 @@ export interface ProcessStacks {
   readonly pid: number;
   /** `rank 2 (process 4711)`. */
   readonly name: string;
+  readonly rank: number | null;
   readonly samples: number;
   /** In the same line in every sample. */
   readonly isConstant: boolean;
@@ -23,6 +24,8 @@ export interface ProcessStacks {
   readonly isStopped: boolean;
   /** What it waits in, most often: `all_reduce`. Null: no collective. */
   readonly collective: string | null;
+  /** The rank that its send or receive waits for. Null: unknown. */
+  readonly peer: number | null;
   /** Share of samples in a collective, in torch's DataLoader, in torch's compiler, elsewhere in torch. */
   readonly inCollective: number;
   readonly inLoader: number;
@@ -36,7 +39,7 @@ export interface ProcessStacks {
 
 /** Fewer samples of a process say nothing about a hang. */
 const LEAST_SAMPLES = 3;
-/** Switches a second of a main thread that only waits. A poll that times out every 5 s is still a wait. */
+/** Switches per second of a main thread that only waits. A poll that times out every 5 s is still a wait. */
 const STANDS_STILL = 2;
 
 const COLLECTIVE =
@@ -48,7 +51,8 @@ const COMPILER =
   /torch\/_dynamo\/(?:convert_frame|symbolic_convert)\.py|torch\/_inductor\/(?:graph|scheduler|async_compile)\.py/;
 const TORCH = /\/torch\//;
 /** Capture's own hooks too: run from a checkout they are not in site-packages. */
-const LIBRARY = /site-packages\/|\/whyslow_capture\/|dist-packages\/|\/lib\/python[\d.]+\/|^<frozen/;
+const LIBRARY =
+  /site-packages\/|\/whyslow_(?:capture|dropins|training|trials)\/|dist-packages\/|\/lib\/python[\d.]+\/|^<frozen/;
 
 export function processStacks(samples: readonly StackSample[], activity: Activity): readonly ProcessStacks[] {
   const byPid = groupBy(samples, (sample) => sample.pid);
@@ -74,11 +78,13 @@ function oneProcess(
   return {
     pid: trainer.facts.pid,
     name: nameOfProcess(trainer.facts),
+    rank: rankOfProcess(trainer.facts),
     samples: stacks.length,
     isConstant,
     isStuck: isConstant && standsStill(trainer, activity),
     isStopped: wasStopped(trainer, activity),
     collective: collectives.find((name) => name !== null) ?? null,
+    peer: stacks.at(-1)!.find((f) => f.peer !== undefined)?.peer ?? null,
     inCollective: collectives.filter((name) => name !== null).length / stacks.length,
     inLoader: inFile(LOADER),
     inCompiler: inFile(COMPILER),

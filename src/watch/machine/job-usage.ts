@@ -7,6 +7,10 @@ import { UsageHistory } from './usage-history.js';
 
 /** Threads that want less of a core are not worth a line. */
 const LEAST_THREAD = 0.1;
+/** Shorter waits for a core are usual, as shares of the time. */
+const LEAST_DELAY = 0.01;
+/** Threads that wait most: the others wait for the same reason. */
+const MOST_DELAYED = 24;
 /** Of a damaged file. */
 const MOST_PROCESSES = 4096;
 
@@ -14,8 +18,10 @@ const MOST_PROCESSES = 4096;
 export const USAGE = {
   /** Cores that the job's threads used. */
   ran: 'ran',
-  /** Share of the time in which its threads wanted to run and waited for a core. */
-  waited: 'waited',
+  /** Cores that other programs used. */
+  others: 'others',
+  /** Share of the CPU time of this virtual machine that its host did not give it. */
+  stolen: 'stolen',
   /** Share of the time in which a quota held it back. */
   throttled: 'throttled',
   /** Bytes per second. */
@@ -28,6 +34,11 @@ const THREAD = 'thread ';
 export const threadKey = (pid: number, id: number, name: string) =>
   `${THREAD}${id} (${name}) of process ${pid}`;
 export const isThread = (name: string) => name.startsWith(THREAD);
+/** How long a thread waited for a core, as a share of the time. */
+const DELAY = 'delay of ';
+export const delayKey = (thread: string) => `${DELAY}${thread}`;
+/** Null: it is the name of something else. */
+export const delayedThread = (name: string) => (name.startsWith(DELAY) ? name.slice(DELAY.length) : null);
 
 /** Follows the samples of /proc of one machine, line by line, as `whyslow run` writes them. */
 export class JobUsage implements PieceSink {
@@ -78,26 +89,31 @@ export class JobUsage implements PieceSink {
     const seconds = sample.seconds - before.seconds;
     const old = new Map(before.processes.map((p) => [p.pid, p]));
     const rates = new Map<string, number>();
-    let [ran, waited] = [0, 0];
+    const delays = new Map<string, number>();
+    let ran = 0;
     for (const process of sample.processes) {
       const threads = threadsSince(process, old.get(process.pid));
       for (const [i, { id, name, cpu, delayed }] of threads.entries()) {
         ran += cpu / seconds;
-        waited += delayed / seconds;
+        const key = threadKey(process.pid, id, name);
+        if (delayed / seconds >= LEAST_DELAY) delays.set(delayKey(key), delayed / seconds);
         // On a busy machine, a thread gets less than it wants.
         const wants = (cpu + delayed) / seconds;
-        if (i > 0 && wants >= LEAST_THREAD) rates.set(threadKey(process.pid, id, name), wants);
+        if (i > 0 && wants >= LEAST_THREAD) rates.set(key, wants);
       }
     }
-    const grown = (name: 'throttled' | 'swappedIn' | 'memoryPressure') =>
+    const grown = (name: 'throttled' | 'swappedIn' | 'memoryPressure' | 'cpuUsed' | 'cpuStolen') =>
       ((sample.counters[name] ?? Number.NaN) - (before.counters[name] ?? Number.NaN)) / seconds;
-    // First, so that they are kept whatever number of threads there are.
+    const [used, stolen] = [grown('cpuUsed'), grown('cpuStolen')];
+    // First, so that they are kept whatever number of threads there are; then the threads that wait most.
     return new Map([
       [USAGE.ran, ran],
-      [USAGE.waited, waited / Math.max(ran + waited, 1e-9)],
+      [USAGE.others, Math.max(0, used - ran)],
+      [USAGE.stolen, stolen / Math.max(used + stolen, 1e-9)],
       [USAGE.throttled, grown('throttled')],
       [USAGE.swappedIn, grown('swappedIn')],
       [USAGE.memoryPressure, grown('memoryPressure')],
+      ...[...delays].sort(([, a], [, b]) => b - a).slice(0, MOST_DELAYED),
       ...rates,
     ]);
   }

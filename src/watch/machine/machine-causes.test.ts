@@ -42,16 +42,53 @@ const change = {
 } as const;
 
 describe('what the machines of a job show about a change', () => {
-  it('other programs take the cores: its threads wait for them and run no more than before', () => {
-    const machines = jobThat((s) => [{ id: 1, ...(s < CHANGE ? { cores: 1 } : { cores: 0.6, waits: 0.4 }) }]);
+  const crowded = (s: number) => [{ id: 1, ...(s < CHANGE ? { cores: 1 } : { cores: 0.6, waits: 0.4 }) }];
+
+  it('other programs take the cores: a thread waits for them, and they use more than before', () => {
+    const machines = jobThat(crowded, (s) => ({ cpu_used: 10 + 1.1 * s + Math.max(0, s - CHANGE) * 2 }));
     const found = machines.explain([], change);
     expect(found?.cause).toBe('neighbor');
     expect(found?.evidence).toBe(
-      'its threads wait for a core 40% of the time they want to run on a; before: 0%',
+      'thread 1 (python) of process 1 waits for a core 40% of the time on a; before: 0%. Other programs use 2.5 cores there; before: 0.1',
     );
     // A rank on another machine has other neighbors, and input that is waited for is its own cause.
     expect(machines.explain([1], change)).toBeNull();
     expect(machines.explain([], { ...change, cause: 'checkpoint' })).toBeNull();
+  });
+
+  it('threads of the job that are in each other’s way are no neighbors: other programs use no more than before', () => {
+    const own = (s: number) => [...crowded(s), { id: 2, cores: s < CHANGE ? 0.5 : 1.2 }];
+    expect(jobThat(own, (s) => ({ cpu_used: 1.6 * s })).explain([], change)).toBeNull();
+    // Recordings without the CPU time of the machine: the job runs more than before.
+    expect(jobThat(own).explain([], { ...change, times: 1.3 })).toBeNull();
+    expect(jobThat(crowded).explain([], change)?.cause).toBe('neighbor');
+  });
+
+  it('a busy thread that waits a little longer does not explain a job that mostly waits for its GPU', () => {
+    // All the CPU time of a step of 20 ms is 1 ms, and waits for a core make it 1.5 ms; the step takes 30 ms.
+    const mostly = (s: number) => [{ id: 1, cores: 0.05, waits: s < CHANGE ? 0 : 0.5 / 30 }];
+    expect(
+      jobThat(mostly, (s) => ({ cpu_used: s < CHANGE ? 0.1 * s : 2 * s })).explain([], change),
+    ).toBeNull();
+  });
+
+  it('a thread that was always there, and now waits for a core after other programs came, is not new', () => {
+    const idle = (s: number) => [...crowded(s), { id: 3, cores: 0.05, waits: s < CHANGE ? 0 : 0.5 }];
+    expect(
+      jobThat(idle, (s) => ({ cpu_used: s < CHANGE ? 1.1 * s : 3 * s })).explain([], change)?.cause,
+    ).toBe('neighbor');
+  });
+
+  it('the host of a virtual machine takes its cores', () => {
+    const machines = jobThat(
+      () => [{ id: 1, cores: 1 }],
+      (s) => ({ cpu_used: s, cpu_stolen: Math.max(0, s - CHANGE) * 0.5 }),
+    );
+    expect(machines.explain([], change)).toEqual({
+      cause: 'neighbor',
+      evidence: 'the host of this virtual machine keeps back 33% of its CPU time on a; before: 0%',
+    });
+    expect(machines.explain([], { ...change, times: 4 })).toBeNull();
   });
 
   it('a wait for cores that is too short for the slow-down is not its cause', () => {

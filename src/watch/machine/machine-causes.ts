@@ -1,7 +1,7 @@
 import { formatBytes, formatWhole, formatWholePercent, bytes as inBytes, share } from '../../base/units.js';
 import type { IncidentCause } from '../../model/incident.js';
 import { GPU_USAGE, type GpuUsage } from './gpu-usage.js';
-import { isThread, type JobUsage, USAGE } from './job-usage.js';
+import { delayedThread, delayKey, isThread, type JobUsage, USAGE } from './job-usage.js';
 import type { Usage } from './usage-history.js';
 
 /** What a machine shows about a change. */
@@ -25,8 +25,13 @@ const LEAST_SECONDS = 2;
 
 /** Of the slow-down, what a cause must be able to explain. */
 const EXPLAINS = 0.4;
-/** More of the time waiting for cores than before. It must also explain the change. */
-const LEAST_WAITED = 0.1;
+/** More waiting for a core than before, as a share of the step, and by this factor. It must also explain the change. */
+const LEAST_WAITED = 0.03;
+const MORE_WAITED = 1.25;
+/** More cores that other programs use. Less is what a machine does anyway. */
+const LEAST_OTHERS = 0.25;
+/** More of the time held back by a quota or by the host of a virtual machine. */
+const LEAST_HELD = 0.1;
 /** A thread that begins to use this much of a core. */
 const LEAST_THREAD = 0.4;
 /** Bytes per second from swap: 100 pages of 4 kB. */
@@ -97,16 +102,16 @@ function processCause(
       cause: 'threads',
       evidence: `${thread.name} runs, or wants to, ${formatWholePercent(share(Math.min(1, thread.cores)))} of the time since then${on}; before: ${formatWholePercent(share(thread.before))}`,
     };
-  // A step that waits for a core for a share w of its time takes 1/(1 − w) times as long.
-  const [old, now] = [before.mean(USAGE.waited), since.mean(USAGE.waited)];
-  const explains = (1 - old) / Math.max(1e-6, 1 - now) - 1;
-  const wantsMore = since.mean(USAGE.ran) > 1.1 * before.mean(USAGE.ran);
-  if (now - old >= LEAST_WAITED && explains >= EXPLAINS * (times - 1) && !wantsMore)
+  const crowded = crowdedOut(before, since, times, on);
+  if (crowded) return { cause: 'neighbor', evidence: crowded };
+  // What is held back for a share w of the time takes 1/(1 − w) times as long.
+  const [old, now] = [before.mean(USAGE.stolen), since.mean(USAGE.stolen)];
+  if (now - old > LEAST_HELD && (1 - old) / Math.max(1e-6, 1 - now) - 1 >= EXPLAINS * (times - 1))
     return {
       cause: 'neighbor',
-      evidence: `its threads wait for a core ${formatWholePercent(share(now))} of the time they want to run${on}; before: ${formatWholePercent(share(old))}`,
+      evidence: `the host of this virtual machine keeps back ${formatWholePercent(share(now))} of its CPU time${on}; before: ${formatWholePercent(share(old))}`,
     };
-  if (grown(USAGE.throttled) > LEAST_WAITED)
+  if (grown(USAGE.throttled) > LEAST_HELD)
     return {
       cause: 'neighbor',
       evidence: `the CPU quota of its cgroup holds it back ${formatWholePercent(share(since.mean(USAGE.throttled)))} of the time${on}; before: ${formatWholePercent(share(Math.max(0, before.mean(USAGE.throttled))))}`,
@@ -114,12 +119,44 @@ function processCause(
   return null;
 }
 
-/** A thread of the job itself that was idle, or not there, and takes a core now. */
+/**
+ * Whether a thread of the job waits for a core so much longer in each step that this explains the change. If other programs use
+ * no more than before, the threads of the job are in each other's way.
+ */
+function crowdedOut(before: Usage, since: Usage, times: number, on: string): string | null {
+  const waits = since.names
+    .flatMap((name) => delayedThread(name) ?? [])
+    // In steps of before: a share of a step that now takes so many times longer.
+    .map((thread) => ({
+      thread,
+      now: since.rate(delayKey(thread)),
+      old: before.rate(delayKey(thread)),
+    }))
+    .sort((a, b) => b.now * times - b.old - (a.now * times - a.old));
+  const [most] = waits;
+  if (!most) return null;
+  const { thread, now, old } = most;
+  const more = now * times - old;
+  if (more < Math.max(LEAST_WAITED, EXPLAINS * (times - 1)) || now * times < MORE_WAITED * old) return null;
+  const [others, othersBefore] = [since.mean(USAGE.others), before.mean(USAGE.others)];
+  const isKnown = Number.isFinite(others - othersBefore);
+  const wantsMore = since.mean(USAGE.ran) > 1.1 * before.mean(USAGE.ran);
+  if (isKnown ? others - othersBefore < LEAST_OTHERS : wantsMore) return null;
+  const cores = (n: number) => n.toFixed(n < 10 ? 1 : 0);
+  const use = isKnown
+    ? `. Other programs use ${cores(others)} cores there; before: ${cores(othersBefore)}`
+    : '';
+  return `${thread} waits for a core ${formatWholePercent(share(now))} of the time${on}; before: ${formatWholePercent(share(old))}${use}`;
+}
+
+/** A thread of the job itself that was idle, or not there, and takes a core now. One that only waits for a core longer is not new. */
 function newThread(before: Usage, since: Usage) {
+  const ran = (usage: Usage, name: string) => usage.rate(name) - usage.rate(delayKey(name));
   const threads = since.names
     .filter(isThread)
     .map((name) => ({ name, cores: since.rate(name), before: before.rate(name) }))
     .filter((t) => t.cores - t.before >= LEAST_THREAD && t.before < LEAST_THREAD / 4)
+    .filter(({ name }) => ran(since, name) - ran(before, name) >= LEAST_THREAD / 4)
     .sort((a, b) => b.cores - a.cores);
   // With more of them it is a pool that came into use, such as that of a library.
   return threads.length > 0 && threads.length <= 2 ? threads[0]! : null;

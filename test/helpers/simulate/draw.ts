@@ -12,6 +12,7 @@ const RUNTIME_CALLS: Readonly<Record<string, number>> = {
   cudaLaunchKernel: 211,
   cudaLaunchKernelExC: 430,
   cudaMemcpyAsync: 41,
+  cudaPointerGetAttributes: 188,
   cudaStreamSynchronize: 131,
 };
 const SHAPE = ',"registers per thread":168,"shared memory":0,"grid":[132,1,1],"block":[384,1,1]';

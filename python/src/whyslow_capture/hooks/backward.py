@@ -110,7 +110,7 @@ class BackwardWatch:
         @never_compiled
         def ends() -> None:
             try:
-                tracker.iterations.backward_since_step = True
+                # No backward pass for the order of optimizers: these are only seen until an optimizer has stepped.
                 tracker.pass_ends()
             except Exception as error:
                 tracker.failed(error)

@@ -8,6 +8,7 @@ import functools
 import inspect
 import sys
 import threading
+import zlib
 from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -17,13 +18,15 @@ import torch
 from ..layout import collective
 from ..patching import Patches, leave_out_caller
 from .dynamo import is_compiling, never_compiled, not_compiled
-from .groups import suffix
 
 if TYPE_CHECKING:
+    from ..messages import Message
     from .phase_tracker import PhaseTracker
 
-# Limit per step. A model that communicates in each layer makes hundreds of calls.
+# Limits per step. A model that communicates in each layer makes hundreds of calls. On a GPU each takes two CUDA events;
+# on a CPU two times of a clock, next to a call that takes longer than a GPU's launch.
 MAX_COLLECTIVES = 32
+MAX_ON_CPU = 256
 
 KINDS = {
     "all_reduce": "all_reduce",
@@ -62,11 +65,15 @@ def install(tracker: PhaseTracker, patches: Patches) -> None:
         patches.put(f"torch.distributed.distributed_c10d.{name}", functools.partial(timer.wrap, kind=kind))
     if hasattr(distributed.Work, "_get_op_type"):
         patches.put("torch.distributed.Work.wait", timer.wrap_wait)
+    # What isend, irecv, send, recv and batch_isend_irecv all call.
+    for kind in ("send", "recv"):
+        patches.put(f"torch.distributed.ProcessGroup.{kind}", functools.partial(timer.wrap_message, kind=kind))
 
 
 class CollectiveTimer:
     def __init__(self, tracker: PhaseTracker) -> None:
         self._tracker = tracker
+        self._messages = tracker.messages
         self._names: dict[tuple[str, int], str | None] = {}
         self._inside = False
         self._step = -1
@@ -104,10 +111,11 @@ class CollectiveTimer:
 
         @functools.wraps(original)
         def wait(self_: Any, *args: Any, **options: Any) -> Any:
-            if is_compiling() or not recorder.recording or self._inside:
+            if is_compiling():
                 return original(self_, *args, **options)
-            name = self._wait_begins(self_)
-            if name is None:
+            message = self._message_of(self_)
+            name = self._wait_begins(self_) if recorder.recording and not self._inside else None
+            if name is None and message is None:
                 return original(self_, *args, **options)
             try:
                 return original(self_, *args, **options)
@@ -115,9 +123,53 @@ class CollectiveTimer:
                 leave_out_caller(error)
                 raise
             finally:
-                self._ends(name)
+                if message is not None:
+                    message.waits = False
+                if name is not None:
+                    self._ends(name)
 
         return not_compiled(wait)
+
+    def wrap_message(self, original: Callable[..., Any], kind: str) -> Callable[..., Any]:
+        """Wraps `ProcessGroup.send` and `recv`, to know who waits for whom if the job hangs."""
+
+        @functools.wraps(original)
+        def call(self_: Any, *args: Any, **options: Any) -> Any:
+            message = None if is_compiling() else self._message_begins(kind, self_, args)
+            if message is None:
+                return original(self_, *args, **options)
+            try:
+                work = original(self_, *args, **options)
+            except BaseException as error:
+                message.waits = False
+                leave_out_caller(error)
+                raise
+            self._message_made(message, work)
+            return work
+
+        return not_compiled(call)
+
+    @never_compiled
+    def _message_of(self, work: Any) -> Message | None:
+        try:
+            return self._messages.waits(work)
+        except Exception:
+            return None  # a Work written in Python need not have a hash
+
+    @never_compiled
+    def _message_begins(self, kind: str, group: Any, args: tuple[Any, ...]) -> Message | None:
+        try:
+            return self._messages.begins(kind, group, args[0], args[1]) if len(args) > 1 else None
+        except Exception as error:
+            self._tracker.failed(error)
+            return None
+
+    @never_compiled
+    def _message_made(self, message: Message, work: Any) -> None:
+        try:
+            self._messages.made(message, work)
+        except Exception as error:
+            self._tracker.failed(error)
 
     @never_compiled
     def _wait_begins(self, work: Any) -> str | None:
@@ -161,7 +213,7 @@ class CollectiveTimer:
         if step != self._step:
             self._step, self._recorded = step, 0
         self._recorded += 1
-        if self._recorded > MAX_COLLECTIVES:
+        if self._recorded > (MAX_COLLECTIVES if self._tracker.recorder.buffer.device else MAX_ON_CPU):
             self._tracker.problems.count("collectives-not-recorded")
             return False
         return True
@@ -197,3 +249,32 @@ def argument(function: Callable[..., Any], name: str) -> Callable[[tuple[Any, ..
         return args[position] if len(args) > position else options.get(name)
 
     return find
+
+
+# Longer lists of ranks without a pattern are shortened to a checksum.
+MAX_LISTED = 8
+
+
+def suffix(group: Any) -> str:
+    """
+    Empty for a group of all ranks, otherwise appended to the kind, as in `all_reduce@0-3`. Readers match the k-th
+    record of a name in a step across ranks, so each group needs its own name.
+    """
+    distributed = torch.distributed
+    if group is None or group is distributed.group.WORLD:
+        return ""
+    ranks = sorted(distributed.get_process_group_ranks(group))
+    if len(ranks) == distributed.get_world_size():
+        return ""
+    return f"@{describe(ranks)}"
+
+
+def describe(ranks: list[int]) -> str:
+    """`0-3` for a range, `0-12/4` for every fourth, otherwise a list."""
+    first, last = ranks[0], ranks[-1]
+    stride = ranks[1] - first if len(ranks) > 1 else 1
+    if len(ranks) > 1 and stride > 0 and ranks == list(range(first, last + 1, stride)):
+        return f"{first}-{last}" if stride == 1 else f"{first}-{last}/{stride}"
+    if len(ranks) <= MAX_LISTED:
+        return ".".join(map(str, ranks))
+    return f"{len(ranks)}-{zlib.crc32(repr(ranks).encode()):08x}"
