@@ -16,8 +16,9 @@ import torch.distributed as dist
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "src"))
 
-from whyslow_capture import copies, metrics_exchange, to_device
-from whyslow_capture.metrics import MetricsGather
+from whyslow_capture import to_device
+from whyslow_training import copies, metrics_exchange
+from whyslow_training.metrics import MetricsGather
 from whyslow_capture.problems import ProblemLog
 
 SPIN = 200_000_000  # cycles: about 100 ms

@@ -27,8 +27,8 @@ from turns import median_interval
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "src"))
 
-from whyslow_capture import metrics_exchange
-from whyslow_capture.metrics import MetricsGather
+from whyslow_training import metrics_exchange
+from whyslow_training.metrics import MetricsGather
 
 # Shorter than this a block of steps shows the machine's moods.
 BLOCK_S = 0.05

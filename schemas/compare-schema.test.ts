@@ -3,8 +3,7 @@ import type { z } from 'zod';
 import type { DeepReadonly, Plain } from '../src/base/units.js';
 import type { CompareReport, FirstRunReport } from '../src/compare/compare-report.js';
 import { compareRuns } from '../src/compare/compare-runs.js';
-import { compareWithHistory } from '../src/compare/history/compare-history.js';
-import { entriesOf, lineOf } from '../src/compare/history/entry.js';
+import { compareWithHistory, entriesOf, lineOf } from '../src/compare/history/compare-history.js';
 import { drawnRun, steady, work } from '../test/helpers/compare.js';
 import { compareSchema, type comparison, type firstRun } from './compare-schema.js';
 

@@ -5,4 +5,4 @@ import { ensureInstalled, root } from './lib.mjs';
 ensureInstalled();
 const { tsImport } = await import('tsx/esm/api');
 const { pythonData } = await tsImport('../src/remedies/python-data.ts', import.meta.url);
-writeFileSync(new URL('python/src/whyslow_capture/remedies.py', root), pythonData());
+for (const [path, text] of pythonData()) writeFileSync(new URL(`python/src/${path}`, root), text);

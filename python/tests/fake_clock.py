@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whyslow_capture.events import device, pending, recorder, step_buffer
+from whyslow_capture.events import device, recorder, step_buffer
 from whyslow_capture.hooks import phase_tracker
 from whyslow_capture.job import clock as job_clock
 
@@ -29,6 +29,6 @@ class Clock:
 
 def install(monkeypatch: pytest.MonkeyPatch, tick_ns: int) -> Clock:
     clock = Clock(tick_ns)
-    for module in (device, job_clock, phase_tracker, pending, recorder, step_buffer):
+    for module in (device, job_clock, phase_tracker, recorder, step_buffer):
         monkeypatch.setattr(module, "perf_counter_ns", clock)
     return clock

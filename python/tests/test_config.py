@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from whyslow_capture.config import PARSERS, CaptureConfig, Settings, TraceConfig, TraceSettings, load_config
+from whyslow_capture.config import PARSERS, CaptureConfig, Settings, TraceConfig, TraceSettings
+from whyslow_capture.config_sources import load_config
 from whyslow_capture.problems import ProblemLog
 
 

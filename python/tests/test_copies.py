@@ -15,8 +15,9 @@ from frameworks import framework
 from torch.nn.utils.rnn import PackedSequence, pack_sequence
 
 import whyslow_capture
-from whyslow_capture import copies, layout, to_device
+from whyslow_capture import layout, to_device
 from whyslow_capture.problems import ProblemLog
+from whyslow_training import copies
 
 Pair = namedtuple("Pair", ["x", "label"])
 

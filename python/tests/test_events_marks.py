@@ -11,7 +11,7 @@ from fake_clock import MS, Clock
 from support import taken
 
 from whyslow_capture.events import device as device_module
-from whyslow_capture.events import pending, step_buffer
+from whyslow_capture.events import step_buffer
 from whyslow_capture.events.budget import OverheadBudget
 from whyslow_capture.events.recorder import Recorder
 from whyslow_capture.events.sample import Phase, ResolvedSample
@@ -193,13 +193,13 @@ def test_a_device_far_behind_drops_the_oldest_samples(device: fake_cuda.Device, 
     train(recorder, clock, 10 * step_buffer.MAX_STEPS)
     assert taken(recorder) == []
     # Enough for the samples that may wait and those in the buffer, but not for all.
-    assert device.made < 64 + 10 + 5 * (pending.MAX_PENDING + step_buffer.MAX_STEPS)
+    assert device.made < 64 + 10 + 5 * (device_module.MAX_PENDING + step_buffer.MAX_STEPS)
     clock.now += 20_000 * MS
     (first, *_), last = taken(recorder), 10 * step_buffer.MAX_STEPS
     assert (
-        last - pending.MAX_PENDING - step_buffer.MAX_STEPS
+        last - device_module.MAX_PENDING - step_buffer.MAX_STEPS
         <= first.step
-        < last - pending.MAX_PENDING + step_buffer.MAX_STEPS
+        < last - device_module.MAX_PENDING + step_buffer.MAX_STEPS
     )
 
 

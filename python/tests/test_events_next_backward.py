@@ -10,9 +10,9 @@ import pytest
 from fake_clock import MS, Clock
 from support import make, records_of, run_torch_program
 
-from whyslow_capture.events import next_backward as lull_module
-from whyslow_capture.events.next_backward import NextBackward
+from whyslow_capture.events import writer as lull_module
 from whyslow_capture.events.sample import ResolvedSample
+from whyslow_capture.events.writer import NextBackward
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_the_end_of_the_job_does_not_wait(tmp_path: Path, monkeypatch: pytest.Mo
     # To be written in the next backward pass, five minutes from now.
     assert cap.files._writer is not None
     cap.files._flushed_at = 0
-    cap.files.flush(cap.recorder, keep=True)
+    cap.files.flush(keep=True)
     assert waiting.wait(60)
     assert cap.files._writer.rows == 0
     cap.close()

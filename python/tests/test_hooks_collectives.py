@@ -19,9 +19,8 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 
-from whyslow_capture.hooks.collectives import MAX_ON_CPU
+from whyslow_capture.hooks.collectives import MAX_ON_CPU, describe, suffix
 from whyslow_capture.hooks.gradient_sync import group_of, kind_of, syncs
-from whyslow_capture.hooks.groups import describe, suffix
 from whyslow_capture.session import Capture
 
 SLEEP_S = 0.1

@@ -20,7 +20,7 @@ from old_torch import is_before
 from support import run_torch_program
 from torch.utils.data import DataLoader
 
-from whyslow_capture.hooks import periods
+from whyslow_capture.hooks import iterations
 from whyslow_capture.hooks.forward import ForwardEntry
 from whyslow_capture.hooks.modules import all_modules, roots
 from whyslow_capture.session import Capture
@@ -91,7 +91,7 @@ def test_calls_without_gradients_do_not_count(tmp_path: Path, clock: Clock) -> N
 
 def test_hooks_exist_only_from_loading_to_the_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Once it is known what the loop repeats.
-    monkeypatch.setattr(periods, "LEARNING_ROUNDS", 0)
+    monkeypatch.setattr(iterations, "LEARNING_ROUNDS", 0)
     job = Job()
     seen = []
     job.model.first.register_forward_pre_hook(lambda *_: seen.append(len(job.model._forward_pre_hooks)))

@@ -12,7 +12,7 @@ from support import records_of
 from torch.utils.data import DataLoader
 
 from whyslow_capture.api import active
-from whyslow_capture.hooks import pass_steps
+from whyslow_capture.hooks import iterations
 
 PLAIN = [("data_wait", 0), ("forward", 0), ("backward", 0), ("optimizer", 0)]
 
@@ -216,7 +216,7 @@ def test_optimizers_of_the_same_parameters_that_both_step_have_a_role_each(tmp_p
 @pytest.fixture
 def no_other_optimizers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of other tests stay alive in autograd's hooks."""
-    monkeypatch.setattr(pass_steps, "_optimizers", list)
+    monkeypatch.setattr(iterations, "_optimizers", list)
 
 
 @pytest.mark.usefixtures("no_other_optimizers")

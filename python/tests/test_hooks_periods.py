@@ -10,8 +10,7 @@ import torch
 from hooked import Job, batches, capturing, names, records_of, steps_of
 from torch.utils.data import DataLoader, TensorDataset
 
-from whyslow_capture.hooks import periods
-from whyslow_capture.hooks.periods import LoopPeriod
+from whyslow_capture.hooks.iterations import MAX_ROUNDS, LoopPeriod
 
 X = torch.randn(4, 8)
 
@@ -48,7 +47,7 @@ def test_an_iteration_ends_after_the_first_round_that_follows_a_stretch(expected
 
 
 def test_an_evaluation_now_and_then_is_no_iteration() -> None:
-    between = "u" * (periods.MAX_ROUNDS + 1)
+    between = "u" * (MAX_ROUNDS + 1)
     rounds = f"{between}R" * 3
     assert drawn(rounds).count("|") == len(rounds)
 

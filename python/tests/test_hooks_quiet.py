@@ -13,7 +13,7 @@ import torch
 from hooked import Job, batches, capturing, names, steps_of
 from torch.optim import optimizer as torch_optimizer
 
-from whyslow_capture.hooks.periods import LEARNING_ROUNDS
+from whyslow_capture.hooks.iterations import LEARNING_ROUNDS
 
 X = torch.randn(4, 8)
 

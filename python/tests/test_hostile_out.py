@@ -18,7 +18,7 @@ from whyslow_capture.trace.control import ControlFolder
 JOB = """
     import hashlib, os, resource, sys, time
     import torch
-    from whyslow_capture.config import load_config
+    from whyslow_capture.config_sources import load_config
     from whyslow_capture.problems import ProblemLog
     from whyslow_capture.session import Capture
 

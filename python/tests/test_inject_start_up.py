@@ -107,7 +107,7 @@ from importlib.util import find_spec
 print(type(find_spec("torch").loader).__name__)
 import torch, torch.nn, sys
 print(type(torch.__loader__).__name__, "exec_module" in vars(torch.__loader__), torch.__spec__.origin == torch.__file__)
-print([f for f in sys.meta_path if "Torch" in type(f).__name__], [p for p in sys.path if "source" in p])
+print([f for f in sys.meta_path if "AfterImport" in type(f).__name__], [p for p in sys.path if "source" in p])
 """
     assert python(code, fake_torch).stdout.splitlines() == [
         "SourceFileLoader",

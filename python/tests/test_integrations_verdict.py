@@ -13,7 +13,7 @@ import torch
 from frameworks import framework
 
 import whyslow
-from whyslow_capture.config import load_config
+from whyslow_capture.config_sources import load_config
 from whyslow_capture.integrations.framework_steps import FrameworkSteps
 
 framework("tensorboard")
@@ -220,7 +220,7 @@ def test_other_ranks_print_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_rank_0_waits_for_the_last_records_of_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: Any
 ) -> None:
-    from whyslow_capture.integrations import at_end
+    from whyslow import at_end
 
     monkeypatch.setenv("WORLD_SIZE", "3")
     naps: list[float] = []

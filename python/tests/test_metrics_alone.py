@@ -11,9 +11,9 @@ from support import run_torch_program
 
 import whyslow_capture
 from whyslow_capture import layout
-from whyslow_capture.metrics import MetricsGather
-from whyslow_capture.metrics_exchange import Exchange
-from whyslow_capture.metrics_reduce import Column, reduce_columns
+from whyslow_training.metrics import MetricsGather
+from whyslow_training.metrics_exchange import Exchange
+from whyslow_training.metrics_reduce import Column, reduce_columns
 
 
 @pytest.mark.parametrize("pipelined", [False, True])

@@ -10,8 +10,8 @@ import torch
 import torch.distributed as dist
 from gloo_ranks import run_ranks
 
-from whyslow_capture import metrics_exchange
-from whyslow_capture.metrics import MetricsGather, MetricsMismatchError
+from whyslow_training import metrics_exchange
+from whyslow_training.metrics import MetricsGather, MetricsMismatchError
 
 WORLD = 4
 Answers = dict[str, list[Any]]

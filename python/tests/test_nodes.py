@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from whyslow_capture.nodes import state_place
+from whyslow_capture.manifest import state_place
 
 LAUNCHED = {"WHYSLOW_LAUNCH": "abc123", "MASTER_ADDR": "node-0", "RANK": "9", "LOCAL_RANK": "1", "WORLD_SIZE": "16"}
 VARIABLES = (*LAUNCHED, "LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS")

@@ -13,8 +13,7 @@ from trace_support import make_tier, read_trace, steps_in, train, work
 
 from whyslow_capture.config import TraceConfig
 from whyslow_capture.problems import ProblemLog
-from whyslow_capture.trace.budget import EVENT_BYTES, MB, WindowBudget, free_disk, ranks_sharing_host
-from whyslow_capture.trace.memory import HostMemory
+from whyslow_capture.trace.budget import EVENT_BYTES, MB, HostMemory, WindowBudget, free_disk, ranks_sharing_host
 
 GB = 1024 * MB
 

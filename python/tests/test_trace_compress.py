@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from trace_support import make_tier, steps_in, train
 
-from whyslow_capture.trace import compress
+from whyslow_capture.trace import export
 
 
 def text(size: int) -> bytes:
@@ -39,10 +39,10 @@ def test_a_trace_of_the_profiler_is_one_gzip_member(tmp_path: Path) -> None:
     assert subprocess.run([gnu_gzip, "-dc", path], capture_output=True, check=True).stdout == content
 
 
-@pytest.mark.parametrize("size", [0, 1, compress.PIECE, compress.PIECE + 1, 10_000_000])
+@pytest.mark.parametrize("size", [0, 1, export.PIECE, export.PIECE + 1, 10_000_000])
 def test_a_trace_of_any_size_is_compressed_whole(tmp_path: Path, size: int) -> None:
     raw, target = tmp_path / "raw", tmp_path / "target"
     raw.write_bytes(text(size))
-    assert compress.compress(raw, target, None) == target.stat().st_size
+    assert export.compress(raw, target, None) == target.stat().st_size
     data = target.read_bytes()
     assert one_member(data) == gzip.decompress(data) == text(size)

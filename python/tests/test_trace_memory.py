@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from whyslow_capture.config import TraceConfig
-from whyslow_capture.trace.budget import MB, WindowBudget
-from whyslow_capture.trace.memory import HostMemory, host_memory
+from whyslow_capture.trace.budget import MB, HostMemory, WindowBudget, host_memory
 
 GB = 1024 * MB
 

@@ -6,9 +6,8 @@ import pytest
 import torch.profiler
 from torch.profiler import ProfilerAction
 
-from whyslow_capture.trace.schedule import Schedule, WindowPlan
-from whyslow_capture.trace.step_rate import StepRate
-from whyslow_capture.trace.window_queue import NEVER, WindowQueue
+from whyslow_capture.trace.requests import StepRate
+from whyslow_capture.trace.schedule import NEVER, Schedule, WindowPlan, WindowQueue
 
 
 def recorded(schedule: Schedule, steps: range) -> set[int]:

@@ -12,10 +12,9 @@ from trace_support import make_tier, train
 
 from whyslow_capture.problems import ProblemLog
 from whyslow_capture.trace import slowdown
-from whyslow_capture.trace.change import change
 from whyslow_capture.trace.report import WindowReport
 from whyslow_capture.trace.schedule import WindowPlan
-from whyslow_capture.trace.slowdown import GROUPS, LOOK_EVERY, NEVER, PAUSE_S, WATCHED, SlowdownCheck
+from whyslow_capture.trace.slowdown import GROUPS, LOOK_EVERY, NEVER, PAUSE_S, WATCHED, SlowdownCheck, change
 from whyslow_capture.trace.tier import TraceTier
 
 MINUTE_S = 64.0

@@ -21,12 +21,7 @@ def make_tier(
 ) -> TraceTier:
     """Takes trace options by name, other settings as `config`, and arguments of the tier as `tier`."""
     config, tier = options.pop("config", {}), options.pop("tier", {})
-    given = {
-        "coordinates": lambda: (),
-        "recorder_watch_setter": lambda _: None,
-        "on_demand": False,
-        **tier,
-    }
+    given = {"on_demand": False, **tier}
     full = CaptureConfig(out=str(out), trace=TraceConfig(**options), **config)
     return TraceTier(full, rank, world, out, problems or ProblemLog(), **given)
 

@@ -28,6 +28,8 @@ const PYTHON = [
   'whyslow_capture/__init__.py',
   'whyslow_capture/py.typed',
   'whyslow_capture/inject/site/sitecustomize.py',
+  'whyslow_dropins/py.typed',
+  'whyslow_training/py.typed',
   'whyslow_trials/__init__.py',
 ];
 

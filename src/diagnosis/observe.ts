@@ -14,8 +14,7 @@ import { type ComparedViews, compareViews } from './ranks/compare-views.js';
 import { locateRanks, type RunLocations } from './ranks/locations.js';
 import { activityByRank } from './ranks/rank-activity.js';
 import type { RankView } from './ranks/rank-view.js';
-import { type Unrecorded, unrecordedRanks } from './ranks/unrecorded-ranks.js';
-import { viewsOf } from './ranks/views.js';
+import { type Unrecorded, unrecordedRanks, viewsOf } from './ranks/views.js';
 import { type RunEvidence, runEvidence } from './run-evidence.js';
 
 /** Which part of the run to analyze. Null: all of it. */

@@ -1,8 +1,7 @@
 import type { Trace } from '../model/trace.js';
 import type { Counter } from './counters.js';
 import type { ClassSpans, DrawnSteps, TraceDrawing, TraceTrackKind } from './draw-trace.js';
-import { type EncodedRow, encodeRow } from './encoded-row.js';
-import { SliceBuilder, type SliceColumns } from './slices.js';
+import { type EncodedRow, encodeRow, SliceBuilder, type SliceColumns } from './slices.js';
 import { traceTracks } from './trace-rank.js';
 import { CounterTrack, type Track } from './track.js';
 

@@ -6,7 +6,7 @@ import { TIME_CLASSES } from '../facts/time-class.js';
 import { Trace } from '../model/trace.js';
 import { boundDrawing } from './bounded.js';
 import { type ClassSpans, drawTrace } from './draw-trace.js';
-import { decodeRow } from './encoded-row.js';
+import { decodeRow } from './slices.js';
 import { traceTracks } from './trace-rank.js';
 
 /** Events as a damaged file may have them: any order, overlaps, lengths of zero, below it and far beyond the rest. */

@@ -1,6 +1,6 @@
-import { decodeRow, type EncodedRow } from './encoded-row.js';
 import { type Launches, RankModel, type SliceKnowledge } from './rank-model.js';
 import { type RunClock, toOwn } from './run-clocks.js';
+import { decodeRow, type EncodedRow } from './slices.js';
 import type {
   Arrow,
   Arrows,

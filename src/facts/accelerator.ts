@@ -81,8 +81,28 @@ export const NO_KERNELS = 'no-kernels';
 export const RECORD_KERNELS =
   'record again with `nsys profile -t cuda,nvtx,osrt -o report COMMAND`, and check that the recorded process computes on a GPU';
 
+/** What was recorded and with what, as far as advice on a better recording depends on it. */
+export interface Recorded {
+  readonly byNsys: boolean;
+  /** It runs PyTorch. */
+  readonly torch: boolean;
+  /** An engine serves a model, and requests start and stop its profiler. */
+  readonly ownProfiler: boolean;
+}
+
+const BY_ENGINE =
+  'record several requests, after the first ones, with the engine’s own profiler (vLLM and SGLang: /start_profile)';
+
 /** How to mark steps in a recording. */
-export const markSteps = (byNsys: boolean): string =>
-  byNsys
-    ? 'put each step into `with torch.cuda.nvtx.range("step")`'
-    : 'call profiler.step() once per iteration';
+export function markSteps({ byNsys, torch, ownProfiler }: Recorded): string {
+  if (!torch) return 'put each step into an NVTX range (nvtxRangePush, nvtxRangePop)';
+  if (byNsys) return 'put each step into `with torch.cuda.nvtx.range("step")`';
+  return ownProfiler ? BY_ENGINE : 'call profiler.step() once per iteration';
+}
+
+/** How to record steps as they are after start-up. `what`: which steps. */
+export function recordSteps(what: string, { byNsys, torch, ownProfiler }: Recorded): string {
+  if (byNsys || !torch)
+    return `record ${what}: nsys profile --delay SECONDS --duration SECONDS, or --capture-range=cudaProfilerApi`;
+  return ownProfiler ? BY_ENGINE : `record ${what}: schedule(wait=5, warmup=3, active=6)`;
+}

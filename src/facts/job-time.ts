@@ -1,10 +1,13 @@
 import { formatCount, type Ns, ns } from '../base/units.js';
+import type { TimeClass } from './time-class.js';
 
 /** The wall time of one rank's process. `startUp`, `training`, `phases` and `end` add up to `wall`. */
 export interface JobTime {
   readonly wall: Ns;
   /** From the start of the process to its first batch. */
   readonly startUp: Ns;
+  /** The part of it in which torch.compile worked: the model was called before the first batch. */
+  readonly compiledFirst?: Ns;
   /** In training steps, without what `phases` has. */
   readonly training: Ns;
   /** From the last step to the end of the process, without what `phases` has. */
@@ -69,4 +72,17 @@ export function iterationWords(iteration: Iteration): string {
       ? ` after ${formatCount(backwardPasses, 'backward pass', 'backward passes')}`
       : '';
   return `${rollout ? 'a rollout and ' : ''}${steps}${passes}`;
+}
+
+/** Steps of a run became lastingly slower. */
+export interface PaceChange {
+  /** Number of the first recorded step that is slower. */
+  readonly step: number;
+  /** Usual steps before and after. */
+  readonly before: Ns;
+  readonly after: Ns;
+  /** At once, and not little by little. */
+  readonly isJump: boolean;
+  /** What grew most. */
+  readonly grew: { readonly class: TimeClass; readonly before: Ns; readonly after: Ns } | null;
 }

@@ -2,7 +2,7 @@ import { type CheckResult, found, inputProblem } from '../base/check.js';
 import { messageOf } from '../base/input-error.js';
 import { boundDrawing } from '../drawing/bounded.js';
 import { drawTrace } from '../drawing/draw-trace.js';
-import { summarizeEventLog } from '../logs/log-summary.js';
+import { summarizeEventLog } from '../logs/log-facts.js';
 import type { EventLog } from '../model/event-log.js';
 import { Trace } from '../model/trace.js';
 import type { TraceData } from '../model/trace-data.js';

@@ -2,8 +2,7 @@ import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { inFolder } from '../../test/helpers/folder.js';
-import { awaitNodes, factsFolder, factsOfTraces, leaveNote } from './nodes.js';
-import { placeOf } from './place.js';
+import { awaitNodes, factsFolder, factsOfTraces, leaveNote, placeOf } from './nodes.js';
 
 const WELL = { code: 0, signal: null, failure: null };
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ownModes } from '../base/own-modes.js';
+import { ownModes } from '../base/make-folders.js';
 import { mayBeAlive, readRanks } from './job.js';
 import { readJson } from './small-file.js';
 

@@ -3,8 +3,7 @@ import fs from 'node:fs';
 import { link, rm, rmdir, writeFile } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
 import { describeSystemError, InputError } from '../base/input-error.js';
-import { makeFolders } from '../base/make-folders.js';
-import { ownModes } from '../base/own-modes.js';
+import { makeFolders, ownModes } from '../base/make-folders.js';
 import { fileNameOf, isRunOf } from './run-id.js';
 import { jsonObject, readSmallFile } from './small-file.js';
 

@@ -1,6 +1,6 @@
 import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ownModes } from '../base/own-modes.js';
+import { ownModes } from '../base/make-folders.js';
 import { filesBelow } from '../machine/files.js';
 import { JobSampler, machineFacts } from '../machine/job-sampler.js';
 import { headerLine, processLine, sampleLine } from '../machine/recording-file.js';

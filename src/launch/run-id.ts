@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { ownModes } from '../base/own-modes.js';
+import { ownModes } from '../base/make-folders.js';
 import type { Environment } from './environment.js';
 
 /**

@@ -7,8 +7,10 @@ import { SETTINGS, unknownVariables } from './unknown-variables.js';
 describe('variables that look like settings', () => {
   it('knows all settings of the Python part', () => {
     const config = readFileSync(join(pythonPart().source, 'whyslow_capture/config.py'), 'utf8');
-    const parsers = /^PARSERS = \{\n(.*?)^\}/ms.exec(config)![1]!;
-    expect(SETTINGS).toEqual([...parsers.matchAll(/^ {4}"([\w.]+)":/gm)].map((found) => found[1]));
+    const [, trace, capture] = config.split(/^class (?:Trace|Capture)Config:$/m);
+    const settings = (of: string) =>
+      [...of.matchAll(/^ {4}(\w+): .* = _setting\(/gm)].map(([, name]) => name);
+    expect(SETTINGS).toEqual([...settings(capture!), ...settings(trace!).map((name) => `trace.${name}`)]);
   });
 
   it('says nothing about settings, its own variables and those of others', () => {

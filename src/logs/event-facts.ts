@@ -1,8 +1,7 @@
 import type { CheckResult } from '../base/check.js';
 import { mean, median } from '../base/statistics.js';
 import { type Ns, ns } from '../base/units.js';
-import type { JobTime } from '../facts/job-time.js';
-import type { PaceChange } from '../facts/pace-change.js';
+import type { JobTime, PaceChange } from '../facts/job-time.js';
 import type { PhaseKnowledge } from '../facts/rank-facts.js';
 import type { RankTimeline } from '../facts/rank-timeline.js';
 import { type TimeByClass, totals } from '../facts/time-class.js';

@@ -1,7 +1,10 @@
+import { groupBy } from '../base/group-by.js';
+import { largest, median, smallest } from '../base/statistics.js';
 import { type Ns, ns } from '../base/units.js';
-import type { PaceChange } from '../facts/pace-change.js';
+import type { PaceChange } from '../facts/job-time.js';
 import type { RankCollectives } from '../facts/rank-collectives.js';
 import type { PhaseKnowledge, RankFacts } from '../facts/rank-facts.js';
+import type { EventLog } from '../model/event-log.js';
 import type { EventFacts } from './event-facts.js';
 
 /** Fewer steps are not a measurement. */
@@ -74,3 +77,41 @@ export function logFactsOf(log: EventFacts, collectives: RankCollectives | null)
     named: log.phases.map(({ name, ns }) => ({ name, ns })),
   };
 }
+
+export interface EventLogSummary {
+  readonly runs: readonly {
+    readonly run: string | null;
+    readonly ranks: readonly number[];
+    readonly records: number;
+    readonly firstStep: number | null;
+    readonly lastStep: number | null;
+    readonly phases: readonly {
+      readonly name: string;
+      readonly records: number;
+      /** Null: no record has a duration. */
+      readonly medianMs: number | null;
+    }[];
+  }[];
+}
+
+export function summarizeEventLog(log: EventLog): EventLogSummary {
+  return {
+    runs: log.runs.map((run) => {
+      const byName = groupBy(run.name.keys(), (row) => run.name[row]!);
+      return {
+        run: run.header?.run ?? null,
+        ranks: [...new Set(run.rank)].sort((a, b) => a - b),
+        records: run.rows,
+        firstStep: run.rows > 0 ? smallest(run.step) : null,
+        lastStep: run.rows > 0 ? largest(run.step) : null,
+        phases: [...byName].map(([id, rows]) => ({
+          name: run.names[id]!,
+          records: rows.length,
+          medianMs: medianOrNull(rows.map((row) => run.durationMs[row]!).filter(Number.isFinite)),
+        })),
+      };
+    }),
+  };
+}
+
+const medianOrNull = (values: readonly number[]) => (values.length > 0 ? median(values) : null);

@@ -1,6 +1,6 @@
 import { mean, median } from '../base/statistics.js';
 import { ns } from '../base/units.js';
-import type { PaceChange } from '../facts/pace-change.js';
+import type { PaceChange } from '../facts/job-time.js';
 import { TIME_CLASSES, type TimeByClass } from '../facts/time-class.js';
 import type { StepPeriods } from './step-periods.js';
 

@@ -31,6 +31,10 @@ export const BACKWARD_NODE = /^autograd::engine::evaluate_function: /;
 export const COMPILED_REGION = /^(?:Torch-Compiled Region|CompiledFunction|## Call CompiledFxGraph)/;
 export const DYNAMO_LOOKUP = /^TorchDynamo Cache Lookup/;
 
+/** Calls that run a model, a layer or an operator: what repeats inside one of them is no step. */
+export const RUNS_PARTS =
+  /^nn\.Module: |^aten::|^(?:Torch-Compiled Region|CompiledFunction|## Call CompiledFxGraph)/;
+
 /** Names that people, frameworks and NVTX ranges give to steps: `step 12`, `iteration_3`, `train_step`, `Train/iter 7`. */
 const STEP =
   /^((?:[\w.]{1,40}(?:: |[ /_-]))?(?:training|train|profiler|global|optimi[sz]er)?[ _-]?(?:step|iteration|iter|batch))[ #:=_-]{0,3}(\d{1,12})?$/i;

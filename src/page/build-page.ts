@@ -1,7 +1,10 @@
 import type { Diagnosis } from '../answers/diagnosis.js';
+import { callName } from '../answers/kit/hang-words.js';
+import { fullest, gpuName, memoryInWords } from '../answers/kit/memory-words.js';
 import { groupBy } from '../base/group-by.js';
 import { largest, median } from '../base/statistics.js';
 import type { RankView } from '../diagnosis/ranks/rank-view.js';
+import { MEMORY_KINDS, type RunEvidence } from '../diagnosis/run-evidence.js';
 import { COLLECTIVE_KINDS, type RankCollectives } from '../facts/rank-collectives.js';
 import { betweenSteps } from '../facts/step-facts.js';
 import { WorkSort } from '../facts/time-class.js';
@@ -10,8 +13,16 @@ import type { EventLogRun } from '../model/event-log.js';
 import type { Plan } from '../replay/plan.js';
 import type { Report } from '../report/report.js';
 import { outsideOf } from '../rules/kit/price.js';
-import { memoryOnPage, waitsOnPage } from './memory-and-waits.js';
-import type { CollectiveRow, GpuRow, JobOverTime, KernelRow, OperatorRow, PageData } from './page-data.js';
+import type {
+  CollectiveRow,
+  GpuRow,
+  JobOverTime,
+  KernelRow,
+  MemoryOnPage,
+  OperatorRow,
+  PageData,
+  WaitsOnPage,
+} from './page-data.js';
 import { rankStepsOf } from './rank-steps.js';
 import type { Lever, WhatIfPlan } from './what-if.js';
 
@@ -110,10 +121,15 @@ function jobOverTime({ jobView, members }: Diagnosis): JobOverTime | null {
     if (mark.at === wall) spent.set('end', end);
     const rest = mark.at - before.at - [...spent.values()].reduce((sum, s) => sum + s, 0);
     spent.set('steps', Math.max(0, rest));
-    return phases.map((name) => spent.get(name) ?? 0);
+    return spent;
   });
-  const first = phases.map((name) => (name === 'start-up' ? startUp : 0));
-  return { phases, bounds: [0, ...marks.map((m) => m.at)], seconds: [first, ...seconds] };
+  const compiled = (job.compiledFirst ?? 0) / 1e9;
+  if (compiled > 0 && !phases.includes('compile')) phases.push('compile');
+  const first = phases.map((name) =>
+    name === 'start-up' ? startUp - compiled : name === 'compile' ? compiled : 0,
+  );
+  const rows = seconds.map((spent) => phases.map((name) => spent.get(name) ?? 0));
+  return { phases, bounds: [0, ...marks.map((m) => m.at)], seconds: [first, ...rows] };
 }
 
 /** At each recorded step. */
@@ -241,4 +257,33 @@ export function gpusOf({ locations, inputs }: Diagnosis): GpuRow[] {
       limited:
         gpu.thermal === null && gpu.powerCap === null ? null : largest([gpu.thermal ?? 0, gpu.powerCap ?? 0]),
     }));
+}
+
+const MAX_LINES = 5;
+const MAX_WAITS = 24;
+
+/** What holds the fullest GPU at its peak, and over time. Null: no memory snapshot. */
+export function memoryOnPage({ memory }: Pick<RunEvidence, 'memory'>): MemoryOnPage | null {
+  const worst = fullest(memory);
+  if (!worst) return null;
+  const { at, overTime } = worst.facts;
+  const sums = overTime.seconds.map((_, i) => overTime.kinds.reduce((sum, kind) => sum + kind[i]!, 0));
+  return {
+    title: memoryInWords(worst, memory),
+    who: gpuName(worst, memory),
+    parts: at.parts.map(({ kind, bytes, lines }) => ({ kind, bytes, lines: lines.slice(0, MAX_LINES) })),
+    kinds: MEMORY_KINDS,
+    most: largest([at.allocated, ...sums]),
+    slices: sums.map((_, i) => overTime.kinds.map((kind) => kind[i]!)),
+    seconds: overTime.seconds.at(-1) ?? 0,
+  };
+}
+
+/** Who waits for whom. Null: no dump shows it. */
+export function waitsOnPage({ hang }: Pick<RunEvidence, 'hang'>): WaitsOnPage | null {
+  if (!hang || hang.waits.length === 0) return null;
+  return {
+    culprits: hang.culprits.map((c) => c.rank),
+    waits: hang.waits.slice(0, MAX_WAITS).map(({ ranks, on, call }) => ({ ranks, on, call: callName(call) })),
+  };
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { NO_EVIDENCE } from '../diagnosis/run-evidence.js';
-import { memoryOnPage, waitsOnPage } from './memory-and-waits.js';
+import { memoryOnPage, waitsOnPage } from './build-page.js';
 
 const facts = {
   device: 0,

@@ -3,11 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { sourceFiles, sourceText } from '../../test/architecture/import-graph.js';
 import { CODE_COLUMNS } from '../../test/helpers/draw-run.js';
 import { REMEDIES } from './fixes/list.js';
-import { FRAMEWORKS } from './frameworks/list.js';
+import { FRAMEWORKS } from './frameworks.js';
+import { UNKNOWN_JOB } from './kit/job.js';
 import { pythonData } from './python-data.js';
 import { advise, pasteLines, TRIALS, use } from './remedies.js';
 
-const PYTHON = new URL('../../python/src/whyslow_capture/', import.meta.url);
+const PYTHON = new URL('../../python/src/', import.meta.url);
 const combinations = REMEDIES.flatMap(({ id }) => FRAMEWORKS.map((f) => [id, f.id] as const));
 
 describe('the catalog of fixes', () => {
@@ -16,13 +17,17 @@ describe('the catalog of fixes', () => {
     expect(new Set(FRAMEWORKS.map(({ id }) => id)).size).toBe(FRAMEWORKS.length);
   });
 
-  it('has every file of fixes and of frameworks in its list', () => {
-    for (const folder of ['fixes', 'frameworks']) {
-      const path = new URL(`./${folder}/`, import.meta.url);
-      const list = readFileSync(new URL('list.ts', path), 'utf8');
-      const files = readdirSync(path).filter((f) => !/^(?:list|framework)\.ts$|\.test\.ts$/.test(f));
-      expect(files.filter((f) => !list.includes(`'./${f.replace(/\.ts$/, '.js')}'`))).toEqual([]);
-    }
+  it('has every file of fixes in its list', () => {
+    const path = new URL('./fixes/', import.meta.url);
+    const list = readFileSync(new URL('list.ts', path), 'utf8');
+    const files = readdirSync(path).filter((f) => !/^list\.ts$|\.test\.ts$/.test(f));
+    expect(files.filter((f) => !list.includes(`'./${f.replace(/\.ts$/, '.js')}'`))).toEqual([]);
+  });
+
+  it('has every framework in its list', () => {
+    const source = readFileSync(new URL('./frameworks.ts', import.meta.url), 'utf8');
+    const columns = [...source.matchAll(/^const (\w+): Framework = /gm)];
+    expect(columns.length).toBe(FRAMEWORKS.length);
   });
 
   it.each(combinations)('spells %s for %s: a text, and code that fits the terminal', (id, framework) => {
@@ -30,6 +35,23 @@ describe('the catalog of fixes', () => {
     expect(fix.text.length).toBeGreaterThan(10);
     expect(fix.code.length).toBeGreaterThan(3);
     expect(fix.code.split('\n').filter((line) => line.length > CODE_COLUMNS + 7)).toEqual([]);
+  });
+
+  it.each(REMEDIES.filter((r) => 'inference' in r).map(({ id }) => [id]))(
+    'spells %s for forward passes without a loss, an optimizer and batches',
+    (id) => {
+      const { text, code } = advise(use(id), null, true).fix;
+      expect(`${text}\n${code}`).not.toMatch(/loss|backward|optimizer|batch/i);
+      expect(code.split('\n').filter((line) => line.length > CODE_COLUMNS)).toEqual([]);
+      // A framework that trains has nothing to say about it.
+      expect(advise(use(id), 'lightning', true).fix).toEqual({ text, code });
+    },
+  );
+
+  it('records a serving engine with its own profiler', () => {
+    const { code } = advise(use('record-trace', { job: UNKNOWN_JOB, ownProfiler: true })).fix;
+    expect(code).toMatch(/start_profile/);
+    expect(code).not.toMatch(/train\.py/);
   });
 
   it('spells only remedies that exist, in every column', () => {
@@ -54,11 +76,11 @@ describe('the catalog of fixes', () => {
 
 describe('the Python part', () => {
   it('has the generated data as the catalog is now (npm run remedies writes it)', () => {
-    expect(readFileSync(new URL('remedies.py', PYTHON), 'utf8')).toBe(pythonData());
+    for (const [path, text] of pythonData()) expect(readFileSync(new URL(path, PYTHON), 'utf8')).toBe(text);
   });
 
   it('applies every fix that has a trial, and no other', () => {
-    const folder = new URL('../whyslow_trials/fixes/', PYTHON);
+    const folder = new URL('whyslow_trials/fixes/', PYTHON);
     const named = readdirSync(folder)
       .filter((name) => name.endsWith('.py'))
       .flatMap((file) =>

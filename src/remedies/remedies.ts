@@ -1,6 +1,5 @@
 import { type AnyRemedy, type ArgsOf, REMEDIES, type RemedyId } from './fixes/list.js';
-import type { Framework } from './frameworks/framework.js';
-import { FRAMEWORKS, frameworkNamed, PLAIN_FRAMEWORK } from './frameworks/list.js';
+import { FRAMEWORKS, type Framework, frameworkNamed, PLAIN_FRAMEWORK } from './frameworks.js';
 import { blockOf, codeOf, settingsIn } from './kit/layout.js';
 import type { Cost, Fix, Knob, Remedy, Risk, Spelled } from './kit/remedy.js';
 
@@ -21,11 +20,11 @@ export interface Advice {
   readonly risk: Risk;
 }
 
-/** `framework`: the one whose loop trains, as capture or lint names it. */
-export function advise({ id, args }: Use, framework?: string | null): Advice {
-  const { cost, risk, text } = remedyNamed(id);
+/** `framework`: the one whose loop trains, as capture or lint names it. `inference`: the job only runs forward passes. */
+export function advise({ id, args }: Use, framework?: string | null, inference = false): Advice {
+  const { cost, risk, text, inference: forward } = remedyNamed(id);
   const own = frameworkNamed(framework);
-  const spelled = spell({ id, args }, own);
+  const spelled = inference && forward ? resolved(forward, args) : spell({ id, args }, own);
   return {
     fix: {
       text: spelled.text ?? resolved(text, args),

@@ -1,19 +1,21 @@
 import type { Diagnosis } from '../answers/diagnosis.js';
 import { withCause } from '../answers/kit/decide.js';
 import { delayWords } from '../answers/kit/late-words.js';
+import { hardwareWords, isDone, kernelText } from '../answers/run/hardware.js';
 import { isDisputed } from '../answers/steps/doubts.js';
 import { ns, share, toMs, toSeconds, toUs } from '../base/units.js';
+import { hardwareOf } from '../diagnosis/ranks/hardware.js';
 import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
 import { isMeasured } from '../facts/step-facts.js';
 import { sharesOfClasses, sumOfClasses, TIME_CLASSES, totals } from '../facts/time-class.js';
 import { manifestOf, type RankInput, type RunInput } from '../ingest/input.js';
-import type { FoundRun, RunInputs } from '../ingest/read-run.js';
+import { incidentsOf } from '../ingest/main-state.js';
+import type { FoundRun } from '../ingest/read-run.js';
 import { atPace } from '../logs/pace.js';
-import type { Incident } from '../model/incident.js';
+import type { Finding } from '../rules/kit/finding.js';
 import type { RulesResult } from '../rules/run-rules.js';
 import type { Comparison } from '../run/compare.js';
 import { whatIfWithoutLateRanks } from '../run/what-if.js';
-import { hardwareReport } from './hardware-report.js';
 import {
   clocksOf,
   collectivesOf,
@@ -29,6 +31,7 @@ import { stepTimes } from './many-ranks.js';
 import { energyOf } from './money.js';
 import type {
   Report,
+  ReportHardware,
   ReportInput,
   ReportPath,
   ReportRank,
@@ -56,7 +59,7 @@ export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
     ranks: diagnosis.views.map((view) => rankOf(view, diagnosis, clocks, inMesh)),
     many_ranks: null,
     stragglers: stragglersOf(comparison),
-    incidents: incidentsOf(inputs),
+    incidents: incidentsOf(inputs).map((i) => ({ ...i, ranks: [...i.ranks], evidence: [...i.evidence] })),
     money: null,
     energy: energyOf(diagnosis),
     heat: heatOf(comparison),
@@ -72,15 +75,6 @@ export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
     health: diagnosis.health.with(rules.problems),
     tool: toolInfo(),
   };
-}
-
-/** Of the runs that the report is about; a file that names no run is of any. */
-function incidentsOf({ beside, runs }: RunInputs): Incident[] {
-  const others = new Set(runs.filter((r) => !r.isAnalyzed).map((r) => r.id));
-  return beside
-    .flatMap(({ evidence }) => evidence.incidents ?? [])
-    .filter(({ run }) => run === null || !others.has(run))
-    .map((i) => ({ ...i, ranks: [...i.ranks], evidence: [...i.evidence] }));
 }
 
 const NO_STEP: ReportStep = {
@@ -212,6 +206,51 @@ export function whatIfOf(comparison: Comparison | null): ReportWhatIf | null {
       text: late ? `without ${delayWords(late)}` : 'with all transfers hidden behind computing',
       ranks: late ? [...late.ranks] : [],
       saving_ms: toMs(saving),
+    })),
+  };
+}
+
+const inTera = (perSecond: number) => perSecond / 1e12;
+const inGiga = (perSecond: number) => perSecond / 1e9;
+
+/** Enough to find it in the trace: names of templates run to thousands of letters. */
+const MOST_LETTERS = 300;
+const bounded = (name: string) => (name.length > MOST_LETTERS ? `${name.slice(0, MOST_LETTERS)}…` : name);
+
+/** How far the decisive rank is from its hardware. Null: no GPU work was recorded. */
+function hardwareReport(view: RankView | null, findings: readonly Finding[]): ReportHardware | null {
+  const found = view?.source === 'trace' ? hardwareOf(view) : null;
+  if (!found || !view) return null;
+  const gains = findings.flatMap(({ speedup }) => speedup?.likely ?? []);
+  return {
+    device: found.device,
+    peaks: found.rates && `${found.rates.name}: ${found.rates.source}`,
+    text: hardwareWords(found, view.step.unprofiled, gains),
+    mfu: found.mfu,
+    at_most: found.atMost,
+    reachable: found.reachable,
+    done: isDone(found, gains),
+    gaps_ms: toMs(found.gaps),
+    unknown: found.unknown,
+    kinds: found.kinds.map((kind) => ({
+      kind: kind.kind,
+      precision: kind.precision,
+      ms: toMs(kind.time),
+      tflops: inTera(kind.flopsPerSecond),
+      gbps: inGiga(kind.bytesPerSecond),
+      of_peak: kind.ofPeak,
+    })),
+    kernels: found.kernels.map((use) => ({
+      text: kernelText(use),
+      operator: use.operator,
+      kernel: bounded(use.kernel),
+      shapes: use.shapes,
+      ms: toMs(use.time),
+      calls: use.calls,
+      tflops: use.flopsPerSecond === null ? null : inTera(use.flopsPerSecond),
+      gbps: use.bytesPerSecond === null ? null : inGiga(use.bytesPerSecond),
+      bound: use.bound,
+      of_limit: use.ofLimit,
     })),
   };
 }

@@ -14,7 +14,7 @@ import {
 } from '../ingest/input.js';
 import type { RankSource } from '../ingest/ranks.js';
 import type { RunInputs } from '../ingest/read-run.js';
-import type { EventLogSummary } from '../logs/log-summary.js';
+import type { EventLogSummary } from '../logs/log-facts.js';
 import type { Manifest } from '../model/manifest.js';
 import type { DeviceInfo } from '../model/trace-data.js';
 import { type CaptureInfo, joinManifests } from '../run/placement/join-manifests.js';

@@ -324,7 +324,10 @@ function adviceOf(
   { captured }: RunFacts,
 ): Advice {
   const own = view ? captured.get(view.rank) : [...captured.values()][0];
-  return advise(remedy ?? use(rule.info.remedy), own?.loader?.framework);
+  // Operators without a backward pass: whatever else they are, they are no training loop.
+  const inference =
+    view?.source === 'trace' && view.facts.program.task !== 'training' && view.facts.hasHostEvents;
+  return advise(remedy ?? use(rule.info.remedy), own?.loader?.framework, inference);
 }
 
 const fixOf = ({ finding, advice: { fix } }: Joined): Finding['fix'] => ({

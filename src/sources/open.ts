@@ -4,13 +4,13 @@ import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
 import { describeSystemError, InputError } from '../base/input-error.js';
 import type { Problem } from '../base/problem.js';
+import { StreamQueue } from './careful-decode.js';
 import { type Chunks, Cursor } from './cursor.js';
 import { CHUNK_BYTES, type Extent, type Inflater, readPieces } from './extent.js';
 import { startInflater } from './fast-gunzip.js';
 import { Faults } from './faults.js';
 import type { Walk } from './member.js';
 import { isRemote, shownAddress } from './remote/address.js';
-import { StreamQueue } from './stream-queue.js';
 import { walkLayer } from './walk.js';
 
 export type { Member } from './member.js';

@@ -1,4 +1,6 @@
 import { inBlocks } from '../base/blocks.js';
+import { oncePer } from '../base/once-per.js';
+import type { Accelerator, Recorded } from '../facts/accelerator.js';
 import { Category } from '../model/category.js';
 import type { Trace } from '../model/trace.js';
 import { hasOperators } from './timeline/host-spans.js';
@@ -44,6 +46,9 @@ const OF_ENGINES: readonly (readonly [Engine, RegExp])[] = [
   ['lmdeploy', /\blmdeploy[/.:]/],
   ['xdit', /\bxfuser[/.:]|^execute_diffusion_/],
 ];
+/** Each of them has one of these: a single test for most names. */
+const MAY_BE_ENGINE =
+  /sglang|vllm|text_generation|tensorrt|^TensorRT|^ExecutionContext|nvinfer|lmdeploy|xfuser|^execute_|^step\[/;
 /** What a model is made of. Without any of these, operators are a benchmark or preparation of data. */
 const MODEL =
   /^aten::(?:_?(?:\w{1,30}_)?conv(?:olution|\d)|(?:add|b|badd)?mm$|linear$|\w{0,40}attention|embedding$)/;
@@ -62,6 +67,8 @@ const OPERATOR = 1;
 const KERNEL = 2;
 const FRAME = 4;
 const CALL = 8;
+/** Any other event, or a thread or process. */
+const OTHER = 16;
 const GROUPS: Readonly<Partial<Record<Category, number>>> = {
   [Category.cpuOp]: OPERATOR,
   [Category.annotation]: OPERATOR,
@@ -70,13 +77,14 @@ const GROUPS: Readonly<Partial<Record<Category, number>>> = {
   [Category.runtime]: CALL,
 };
 
-export function programOf(trace: Trace): Program {
+export const programOf = oncePer((trace: Trace): Program => {
   const { strings } = trace;
   const groups = groupsOfNames(trace);
   const found = new Set<Engine>();
   let [torch, model, operators, trains, captures] = [hasOperators(trace), false, 0, false, false];
   for (let id = 0; id < strings.size; id++) {
     const group = groups[id]!;
+    if (group === 0) continue;
     const text = strings.text(id);
     if (text.length > LONGEST) continue;
     torch ||= TORCH.test(text);
@@ -88,7 +96,8 @@ export function programOf(trace: Trace): Program {
       ((group & KERNEL) !== 0 && KERNEL_TRAINS.test(text)) ||
       ((group & FRAME) !== 0 && FRAME_TRAINS.test(text));
     captures ||= (group & (CALL | OPERATOR)) !== 0 && CAPTURES.test(text);
-    for (const [engine, pattern] of OF_ENGINES) if (pattern.test(text)) found.add(engine);
+    if (MAY_BE_ENGINE.test(text))
+      for (const [engine, pattern] of OF_ENGINES) if (pattern.test(text)) found.add(engine);
   }
   const engine = OF_ENGINES.find(([name]) => found.has(name))?.[0] ?? null;
   const { launches, launchesWithoutWork } = trace.links;
@@ -101,20 +110,34 @@ export function programOf(trace: Trace): Program {
         : 'unknown',
     engine,
     captures: captures && launchesWithoutWork > launches / 2,
-    served: servedSteps(trace),
+    served: engine === null ? { prefill: 0, decode: 0 } : servedSteps(trace),
   };
-}
+});
+
+/** An engine serves a model, as far as the recording shows. */
+export const serves = ({ engine, task }: Program): boolean => engine !== null && task !== 'training';
+
+/** Their servers answer /start_profile. */
+const OWN_PROFILER: readonly (Engine | null)[] = ['vllm', 'sglang'];
+
+/** What advice on a better recording depends on. */
+export const recordedOf = ({ byNsys }: Accelerator, program: Program): Recorded => ({
+  byNsys,
+  torch: program.torch,
+  ownProfiler: serves(program) && OWN_PROFILER.includes(program.engine),
+});
 
 /** A forward pass calls at least as many different operators. Fewer are a benchmark, which shows neither. */
 const FORWARD_PASS = 8;
 
-/** What kinds of events have each name. */
+/** What kinds of events have each name. 0: it is an argument, and arguments say nothing here. */
 function groupsOfNames({ data, strings }: Trace): Uint8Array {
   const groups = new Uint8Array(strings.size);
-  const ofKind = data.kinds.map((k) => GROUPS[k.category] ?? 0);
+  const ofKind = data.kinds.map((k) => GROUPS[k.category] ?? OTHER);
   inBlocks(data.rows, (from, to) => {
     for (let row = from; row < to; row++) groups[data.name[row]!]! |= ofKind[data.kind[row]!]!;
   });
+  for (const id of data.metadata.name) groups[id]! |= OTHER;
   return groups;
 }
 

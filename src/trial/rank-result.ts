@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readJson } from '../launch/small-file.js';
-import { frameworkNamed } from '../remedies/frameworks/list.js';
+import { frameworkNamed } from '../remedies/frameworks.js';
 
 /** What one rank has measured in a turn (python: trials/result.py). */
 export interface RankResult {

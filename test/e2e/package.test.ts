@@ -26,7 +26,7 @@ describeWithTorch('the Python part of the package', () => {
         readdirSync(path, { recursive: true, encoding: 'utf8' }).filter((f) =>
           /__init__\.py$|py\.typed$/.test(f),
         );
-      for (const name of ['whyslow_capture', 'whyslow_trials'])
+      for (const name of ['whyslow_capture', 'whyslow_dropins', 'whyslow_training', 'whyslow_trials'])
         expect(packages(join(target, name)).sort()).toEqual(packages(join(root, 'python/src', name)).sort());
     }));
 });

@@ -29,7 +29,7 @@ const TRACES = [
   `${LOADER('MultiProcessing')}  host 1 aten::copy_ 47000-47200 | cudaMemcpyAsync 47010-47190 #1\n  gpu 7   Memcpy HtoD (Pageable -> Device) 47020-47180 #1 bytes=65536`,
 ].map((text) => drawView(steps(4, 50_000, text)));
 
-/** A rank of which capture saw anything that it can see. */
+/** One rank, with anything that capture can see. */
 function drawRun(next: () => number): RunFacts {
   const pick = <T>(...of: readonly T[]): T => of[Math.floor(next() * of.length)]!;
   const maybe = (value: number) => (next() < 0.3 ? null : value);

@@ -35,7 +35,7 @@ def main(raw: Path, target: Path, world: int) -> int:
 
 def compress(raw: Path, target: Path) -> None:
     from whyslow_capture.own_files import partial_path
-    from whyslow_capture.trace.compress import compress
+    from whyslow_capture.trace.export import compress
 
     partial = partial_path(target)
     try:

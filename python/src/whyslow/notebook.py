@@ -23,7 +23,7 @@ def load_ipython_extension(ipython: Any) -> None:
 
 
 def measure_cell(ipython: Any, line: str, cell: str) -> Report | None:
-    from whyslow_capture.measure import measured
+    from whyslow_capture.api import measured
 
     out, trace = _options(line)
     with measured(out, trace=trace) as seen:

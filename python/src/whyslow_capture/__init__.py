@@ -20,25 +20,26 @@ from typing import TYPE_CHECKING
 from ._version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from whyslow_training.copies import to_device
+    from whyslow_training.metrics import MetricsGather, MetricsMismatchError
+
     from .api import active, capture
     from .config import CaptureConfig, TraceConfig
-    from .copies import to_device
     from .handle import CaptureHandle, DisabledCapture
-    from .metrics import MetricsGather, MetricsMismatchError
     from .patching import ActivePatch, patches
 
 _MODULES = {
-    "ActivePatch": "patching",
-    "CaptureConfig": "config",
-    "CaptureHandle": "handle",
-    "DisabledCapture": "handle",
-    "MetricsGather": "metrics",
-    "MetricsMismatchError": "metrics",
-    "TraceConfig": "config",
-    "active": "api",
-    "capture": "api",
-    "patches": "patching",
-    "to_device": "copies",
+    "ActivePatch": ".patching",
+    "CaptureConfig": ".config",
+    "CaptureHandle": ".handle",
+    "DisabledCapture": ".handle",
+    "MetricsGather": "whyslow_training.metrics",
+    "MetricsMismatchError": "whyslow_training.metrics",
+    "TraceConfig": ".config",
+    "active": ".api",
+    "capture": ".api",
+    "patches": ".patching",
+    "to_device": "whyslow_training.copies",
 }
 
 __all__ = [
@@ -58,12 +59,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    from .needs_torch import needs_torch
+    from .problems import needs_torch
 
     home = _MODULES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     with needs_torch(f"{__name__}.{name}"):
-        value = getattr(import_module(f".{home}", __name__), name)
+        value = getattr(import_module(home, __name__), name)
     globals()[name] = value
     return value

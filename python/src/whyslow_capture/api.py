@@ -7,15 +7,15 @@ Imports neither torch nor the recorder, so modules that work with and without a 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
-from .config import Settings, load_config
+from .config import Settings
+from .config_sources import load_config
 from .config_values import TRUE_WORDS
 from .handle import CaptureHandle, DisabledCapture
-from .needs_torch import needs_torch
-from .problems import ProblemLog
+from .problems import ProblemLog, needs_torch
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -88,6 +88,31 @@ def open_session(session: Capture, steps: str) -> Capture:
     """Makes `session` the capture of this process and starts it."""
     _Process.session = session
     return session.open(steps)
+
+
+class Measured:
+    has_trained = False
+
+
+@contextmanager
+def measured(out: str | os.PathLike[str], *, trace: bool = True) -> Iterator[Measured]:
+    """
+    Measures whatever trains inside the block, as `whyslow run` measures a whole job. Writes to `out`. When the block
+    ends, the process is as it was before: no hooks, no threads.
+    """
+    if active_session() is not None:
+        raise RuntimeError("a capture is already on in this process")
+    defaults = {**RUN_DEFAULTS, "trace.enabled": trace}
+    config = load_config({"out": os.fspath(out), "defaults": defaults})
+    with needs_torch("measuring"):
+        from .session import Capture
+    seen = Measured()
+    capture = open_session(Capture(config), steps="optimizer")
+    try:
+        yield seen
+    finally:
+        capture.close()
+        seen.has_trained = capture.files.begun
 
 
 def phase(name: str) -> AbstractContextManager[None]:

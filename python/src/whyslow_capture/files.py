@@ -6,10 +6,9 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from . import layout, manifest, nodes, process
+from . import layout, manifest, process
 from .cores import cores
 from .events.budget import DENSE_STEPS
-from .events.recorder import Recorder
 from .events.writer import EventsWriter
 from .patching import installed_so_far
 from .run_name import CHANGED, agreed_run_id, job_token, own_run
@@ -32,18 +31,18 @@ MAX_MESSAGE = 2000
 
 
 class RunFiles:
-    def __init__(self) -> None:
+    def __init__(self, capture: Capture) -> None:
+        self._capture = capture
         self._anchors = [manifest.anchor("start")]
-        self._capture: Capture | None = None
         self._writer: EventsWriter | None = None
         self.begun = False
         self._flushed_at = 0.0
         self._began_at = self._described_at = 0.0
         self._stated_stride = 0
 
-    def begin(self, capture: Capture) -> None:
+    def begin(self) -> None:
         """Starts writing, once the rank is known. Not earlier: a process that never trains should leave no files."""
-        self._capture = capture
+        capture = self._capture
         capture.cpu.read()
         self._stated_stride = capture.budget.stride
         agreed = agreed_run_id(capture.config, capture.run, capture.out)
@@ -63,20 +62,20 @@ class RunFiles:
         if capture.recorder.enabled:
             self._writer.submit(self._writer.claim)
         self.describe_again()
-        self._writer.submit(lambda: nodes.state_place(capture.out, capture.rank, capture.config.ranks, job))
+        self._writer.submit(lambda: manifest.state_place(capture.out, capture.rank, capture.config.ranks, job))
         if capture.recorder.enabled:
             # Names of traces depend on the answer. A stuck disk must not stop the job.
             self._writer.is_claimed.wait(CLAIM_S)
 
-    def flush(self, recorder: Recorder, *, keep: bool) -> None:
+    def flush(self, *, keep: bool) -> None:
         """`keep` is False if the first step was recorded before we knew that this rank should not be."""
         now = time.monotonic()
         writer, capture = self._writer, self._capture
-        if writer is None or capture is None or now - self._flushed_at < FLUSH_AT_MOST_EVERY_S:
+        if writer is None or now - self._flushed_at < FLUSH_AT_MOST_EVERY_S:
             return
         self._flushed_at = now
         capture.cpu.read()
-        samples = recorder.take_done()
+        samples = capture.recorder.take_done()
         if samples and keep:
             writer.put(samples)
         if capture.budget.stride != self._stated_stride:
@@ -92,10 +91,10 @@ class RunFiles:
         part = DESCRIBE_EVERY_PART * (now - self._began_at)
         return min(DESCRIBE_EVERY_S, max(DESCRIBE_AT_MOST_EVERY_S, part))
 
-    def finish(self, recorder: Recorder, *, keep: bool) -> None:
-        samples = recorder.drain(DRAIN_S)
+    def finish(self, *, keep: bool) -> None:
+        samples = self._capture.recorder.drain(DRAIN_S)
         writer = self._writer
-        if writer is None or self._capture is None:  # not even one step ended
+        if writer is None:  # not even one step ended
             return
         self._capture.cpu.read()
         manifest.keep_anchor(self._anchors, manifest.anchor("end"))
@@ -123,7 +122,7 @@ class RunFiles:
     @property
     def suffix(self) -> str:
         """Part of our files' names, if another training of this rank writes or wrote to OUT. Any thread may ask."""
-        if self._writer is None or self._capture is None:
+        if self._writer is None:
             return ""
         return self._writer.suffix or self._capture.run.partition(CHANGED)[2]
 
@@ -142,8 +141,6 @@ class RunFiles:
 
     def _header(self) -> dict[str, object]:
         capture = self._capture
-        if capture is None:
-            return {}
         return {
             "whyslow": layout.FORMAT,
             "run": capture.run,
@@ -165,42 +162,28 @@ class RunFiles:
 
     def _describe_run(self) -> None:
         capture = self._capture
-        if capture is not None and capture.rank == 0 and not self.suffix:
+        if capture.rank == 0 and not self.suffix:
             started = int(str(self._anchors[0]["wall_ns"]))
             manifest.write_run(capture.out, capture.config, capture.run, capture.mesh, started)
 
     def _describe_rank(self) -> None:
         capture = self._capture
-        if capture is None:
-            return
-        extra: dict[str, object] = {
+        known: dict[str, object] = {
             "steps": capture.recorder.current_step,
             "overhead": capture.budget.summary(),
             "dropped": dict(capture.problems.counts),
+            "stacks": capture.stacks.summary(),
+            "loader": capture.loaders.summary(),
+            "parameters": capture.parameters.summary(),
+            "small_collectives": capture.collectives.summary(),
+            "process_started_ns": self._wall_ns(capture.job_clock.started_at),
+            "error": _error(),
+            "hooks": installed_so_far(),
+            "cores": cores(),
+            "cpu": capture.cpu.summary(),
+            "trace": None if capture.trace is None else capture.trace.summary(),
         }
-        lines = capture.stacks.summary()
-        if lines is not None:
-            extra["stacks"] = lines
-        loader = capture.loaders.summary()
-        if loader is not None:
-            extra["loader"] = loader
-        for name, known in (
-            ("parameters", capture.parameters.summary()),
-            ("small_collectives", capture.collectives.summary()),
-        ):
-            if known is not None:
-                extra[name] = known
-        extra["process_started_ns"] = self._wall_ns(capture.job_clock.started_at)
-        error = _error()
-        if error is not None:
-            extra["error"] = error
-        extra["hooks"] = installed_so_far()
-        extra["cores"] = cores()
-        used = capture.cpu.summary()
-        if used is not None:
-            extra["cpu"] = used
-        if capture.trace is not None:
-            extra["trace"] = capture.trace.summary()
+        extra = {name: value for name, value in known.items() if value is not None}
         path = layout.rank_file(capture.out, capture.rank, self.suffix)
         manifest.write_rank(path, capture.run, capture.rank, capture.mesh, list(self._anchors), extra)
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from types import CodeType, FunctionType
 from typing import Any
 
-from .remedies import LOOPS
+from .loops import LOOPS
 
 # Packages whose iterable datasets give each worker its own part.
 SPLIT_BY_WORKER = ("datasets", "webdataset", "torchdata", "streaming", "litdata", "keras")

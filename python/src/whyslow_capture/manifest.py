@@ -12,7 +12,7 @@ from pathlib import Path
 
 from . import layout, process
 from ._version import VERSION
-from .config import CaptureConfig
+from .config import CaptureConfig, Ranks
 from .own_files import write_json
 from .redact import command_without_secrets
 from .trace.mesh import Mesh
@@ -81,10 +81,10 @@ def _if_short(words: list[str] | None) -> list[str] | None:
     return command_without_secrets(words) if words and sum(map(len, words)) <= MAX_LAUNCH else None
 
 
-def run_manifest(config: CaptureConfig, run: str, mesh: Mesh | None, started_ns: int) -> dict[str, object]:
+def write_run(out: Path, config: CaptureConfig, run: str, mesh: Mesh | None, started_ns: int) -> None:
     import torch
 
-    return {
+    content = {
         "whyslow": layout.FORMAT,
         "run": run,
         "world_size": process.world_size(),
@@ -101,12 +101,13 @@ def run_manifest(config: CaptureConfig, run: str, mesh: Mesh | None, started_ns:
         "launch": launch_command(),
         "started_ns": started_ns,
     }
+    write_json(layout.run_file(out), content)
 
 
-def rank_manifest(
-    run: str, rank: int, mesh: Mesh | None, anchors: list[Anchor], extra: dict[str, object]
-) -> dict[str, object]:
-    return {
+def write_rank(
+    path: Path, run: str, rank: int, mesh: Mesh | None, anchors: list[Anchor], extra: dict[str, object]
+) -> None:
+    content = {
         "whyslow": layout.FORMAT,
         "run": run,
         "rank": rank,
@@ -119,13 +120,27 @@ def rank_manifest(
         "anchors": anchors,
         **extra,
     }
+    write_json(path, content)
 
 
-def write_run(out: Path, config: CaptureConfig, run: str, mesh: Mesh | None, started_ns: int) -> None:
-    write_json(layout.run_file(out), run_manifest(config, run, mesh, started_ns))
+# Launchers that do not say how many ranks a node has give such an address to jobs of one node.
+_THIS_NODE = ("127.0.0.1", "localhost", "::1")
 
 
-def write_rank(
-    path: Path, run: str, rank: int, mesh: Mesh | None, anchors: list[Anchor], extra: dict[str, object]
-) -> None:
-    write_json(path, rank_manifest(run, rank, mesh, anchors, extra))
+def state_place(out: Path, rank: int, measured: Ranks, job: str | None) -> None:
+    """For a job of several nodes under `whyslow run`. `job` is what its ranks agreed on: it names the folder."""
+    launch = os.environ.get("WHYSLOW_LAUNCH", "")
+    world, local = process.world_size(), process.local_world_size()
+    first_node = os.environ.get("MASTER_ADDR")
+    is_one_node = first_node in _THIS_NODE if local is None else local >= world
+    if not launch.isalnum() or job is None or world < 2 or is_one_node:
+        return
+    place: dict[str, object] = {
+        "rank": rank,
+        "local_rank": process.local_rank(),
+        "world_size": world,
+        "local_world_size": local,
+        "first_node": first_node,
+        "measured": None if measured is None else list(measured),
+    }
+    write_json(layout.place_file(out, job, launch, rank), place)

@@ -61,3 +61,17 @@ def printable(text: str) -> str:
 def describe(error: BaseException) -> str:
     text = str(error).strip()
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+@contextmanager
+def needs_torch(user: str) -> Iterator[None]:
+    """Around imports of modules that import torch: if torch is missing, says which call needs it and what to do."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ImportError(
+            f"{user} needs torch 2.3 or newer, which is not installed in this Python: install the build for your "
+            "machine (https://pytorch.org/get-started/locally)"
+        ) from error

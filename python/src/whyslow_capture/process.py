@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import socket
 import sys
+import time
+from contextlib import suppress
 
 # torchrun and most launchers, Slurm, Open MPI.
 _RANK_VARIABLES = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK")
@@ -65,6 +67,17 @@ def device() -> dict[str, object] | None:
         if value is not None:
             found[name] = value if isinstance(value, int) else str(value)
     return found
+
+
+def age_ns() -> int:
+    """For how long this process has been running; 0 if the system does not know."""
+    with suppress(Exception):
+        with open("/proc/self/stat") as file:
+            # Field 22, in clock ticks since boot. Counted from the end of the process name, which may contain anything.
+            ticks = int(file.read().rpartition(")")[2].split()[19])
+        since_boot = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+        return max(0, int(since_boot * 1e9))
+    return 0
 
 
 def _first_int(names: tuple[str, ...]) -> int | None:

@@ -6,44 +6,40 @@ import atexit
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from time import perf_counter_ns
-from types import TracebackType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from . import layout, process
 from .config import CaptureConfig
+from .counts import ParameterTypes, SmallCollectives
 from .cpu_use import CpuUse
 from .events.budget import DENSE_STEPS, OverheadBudget
 from .events.recorder import Recorder
 from .files import RunFiles
+from .handle import Batch, CaptureHandle
 from .job import JobTimers, timers_of_process
 from .loader_watch import LoaderWatch
-from .memory import MemoryWatch
+from .memory import watch_of_process
 from .messages import Messages
-from .parameter_types import ParameterTypes
 from .phases import phase_and_lap
 from .problems import ProblemLog, describe
 from .run_name import run_id
-from .small_collectives import SmallCollectives
 from .stacks import StackSampler
 from .stuck import StuckWatch
 from .trace.mesh import Mesh, coordinates_of, mesh_of
 
 if TYPE_CHECKING:
-    import torch
-
     from .hooks import InstalledHooks
     from .trace.tier import TraceTier
-
-Batch = TypeVar("Batch")
 
 # How long close() waits for traces that are being compressed.
 TRACE_S = 120.0
 
 
-class Capture:
-    """The implementation of `CaptureHandle`, which documents the public methods."""
+class Capture(CaptureHandle):
+    """A capture that measures. `CaptureHandle` documents the public methods."""
 
     def __init__(self, config: CaptureConfig, problems: ProblemLog | None = None) -> None:
         self.config = config
@@ -69,22 +65,22 @@ class Capture:
         self.trace: TraceTier | None = None
         self.stacks = StackSampler(
             config.max_overhead,
-            is_disturbed=lambda: self.trace is not None and self.trace.busy,
+            is_disturbed=self._is_disturbed,
             is_between=lambda: self.job_clock.is_in_phase,
         )
         self.stuck = StuckWatch(
             config.stuck_after,
             lambda: self.job_clock.last_step_at,
             self.problems,
-            is_disturbed=lambda: self.trace is not None and self.trace.busy,
+            is_disturbed=self._is_disturbed,
             messages=self.messages.as_dump,
         )
-        self.memory = MemoryWatch(config.memory, self.problems)
+        self.memory = watch_of_process(config.memory, self.problems)
         self.mesh: Mesh | None = None
         self._pid = os.getpid()
-        self.files = RunFiles()
-        # Attributes instead of methods, so that a call from the job runs no Python code of ours.
-        self.phase, self.lap = phase_and_lap(self.recorder)
+        self.files = RunFiles(self)
+        # In place of the methods, so that a call from the job runs no Python code of ours.
+        vars(self)["phase"], vars(self)["lap"] = phase_and_lap(self.recorder)
         self._flushed_at = config.resume_step
         self.hooks: InstalledHooks | None = None
         # A step is this many rounds of the optimizers, from this step on.
@@ -118,7 +114,9 @@ class Capture:
             atexit.register(self.close)
             self.recorder.enabled = self._records_here()
             if self.recorder.enabled:
-                self.memory.start(self.out)
+                self.memory.trains(self.out)
+            else:
+                self.memory.stop()
             self.recorder.start_step()
             # The end of the first step always needs attention: only then is the job's rank known.
             self.recorder.quiet_until = 0
@@ -129,14 +127,6 @@ class Capture:
         self.is_started = self.is_closed = True
         calls = ("step", "phase", "lap", "data", "micro_step", "to_device", "step_callback", "set_mesh")
         vars(self).update({name: getattr(outer, name) for name in calls})
-
-    def __enter__(self) -> Capture:
-        return self.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Does nothing in a forked child."""
@@ -160,11 +150,17 @@ class Capture:
             if self.trace is not None:
                 self.trace.close(TRACE_S)
         with self.problems.guard("close", "closing the capture"):
-            self.files.finish(self.recorder, keep=self._records_here())
+            self.files.finish(keep=self._records_here())
 
     def forget(self) -> None:
-        """For a forked child, which does not train: open files and events belong to the parent."""
+        """
+        For a forked child, which does not train and gets the original torch back: open files and events belong to the
+        parent.
+        """
         self.is_closed = True
+        if self.hooks is not None:
+            with suppress(Exception):  # a child has no one to report to
+                self.hooks()
         self.recorder.forget()
         self.files.forget()
         if self.trace is not None:
@@ -253,7 +249,7 @@ class Capture:
             self._settle()
         elif upcoming - self._flushed_at >= self.config.flush_every_n_steps:
             self._flushed_at = upcoming
-            self.files.flush(self.recorder, keep=self.recorder.enabled)
+            self.files.flush(keep=self.recorder.enabled)
         trace = self.trace
         if trace is not None and upcoming >= trace.quiet_until:
             trace.begin_step(upcoming)
@@ -278,11 +274,6 @@ class Capture:
     def micro_step(self) -> None:
         self.recorder.next_micro()
 
-    def to_device(self, batch: Batch, device: torch.device | str | int) -> Batch:
-        from .copies import to_device
-
-        return to_device(batch, device)
-
     def step_callback(self, target: str) -> Callable[[], None] | None:
         if self.start().is_closed:
             return None
@@ -295,6 +286,10 @@ class Capture:
 
     # -- internal ----------------------------------------------------------------------------------------------------
 
+    def _is_disturbed(self) -> bool:
+        """By a profiler window."""
+        return self.trace is not None and self.trace.busy
+
     def _records_here(self) -> bool:
         ranks = self.config.ranks
         return ranks is None or self.rank in ranks
@@ -303,7 +298,7 @@ class Capture:
         """After the first step the rank is certain, and the job has shown that it trains: files may be created."""
         self.rank = process.rank()
         self.recorder.enabled = self._records_here()
-        self.files.begin(self)
+        self.files.begin()
         self._set_up_trace()
         if self.config.stacks and self.recorder.enabled:
             with self.problems.guard("stacks", "sampling stacks"):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import FrameType
+
+from .job.where import is_the_jobs
 
 # File, line and function of the job.
 Line = tuple[str, int, str]
@@ -55,13 +57,13 @@ class Background:
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, Line]] = Counter()
 
-    def count(self, frames: Mapping[int, FrameType], is_users: Callable[[str], bool]) -> None:
+    def count(self, frames: Mapping[int, FrameType]) -> None:
         names = {thread.ident: thread.name for thread in threading.enumerate()}
         for ident, leaf in list(frames.items())[:MAX_THREADS]:
             name = names.get(ident, "")
             if name.startswith(_OURS):
                 continue
-            line = _own_line(leaf, is_users)
+            line = _own_line(leaf)
             key = None if line is None else (name[:80], line)
             if key is not None and (key in self._counts or len(self._counts) < MAX_LINES):
                 self._counts[key] += 1
@@ -70,13 +72,13 @@ class Background:
         return [(name, line, count) for (name, line), count in self._counts.copy().most_common(MAX_LISTED)]
 
 
-def _own_line(leaf: FrameType, is_users: Callable[[str], bool]) -> Line | None:
+def _own_line(leaf: FrameType) -> Line | None:
     frame: FrameType | None = leaf
     for _ in range(MAX_DEPTH):
         if frame is None:
             return None
         code = frame.f_code
-        if is_users(code.co_filename):
+        if is_the_jobs(code.co_filename):
             return code.co_filename, frame.f_lineno or 0, code.co_name
         frame = frame.f_back
     return None

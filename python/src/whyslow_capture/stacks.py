@@ -13,14 +13,13 @@ import os
 import random
 import re
 import sys
-import sysconfig
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
 from types import FrameType
 
-from .job.where import OURS
+from .job.where import OURS, STANDARD, as_typed, is_the_jobs
 from .stack_waits import Background, wait_kind
 
 # At most this often, however cheap it is.
@@ -57,15 +56,6 @@ NO_SOURCES = ("torch.utils.data.dataloader", "torch.nn.")
 Line = tuple[str, int, str]
 Key = tuple[str, int, str, str]
 
-_STANDARD = tuple(
-    {
-        os.path.realpath(path) + os.sep
-        for path in (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
-        if path
-    }
-)
-_PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-
 
 class StackSampler:
     def __init__(
@@ -94,7 +84,6 @@ class StackSampler:
         self._began = self._until = 0.0
         # Not the module's own generator: the job's random numbers must stay the same.
         self._random = random.Random(os.getpid())
-        self._kinds: dict[str, bool] = {}
 
     def start(self, thread: int) -> None:
         """`thread` is the identifier of the training thread."""
@@ -144,7 +133,7 @@ class StackSampler:
             if frame is None:
                 return  # the thread has ended
             self._count(frame)
-            self._background.count(frames, self._is_users)
+            self._background.count(frames)
             frames.clear()
             if not self._is_between():
                 self._count_input(frame)
@@ -195,10 +184,10 @@ class StackSampler:
             code, caller = frame.f_code, frame.f_back
             if str(frame.f_globals.get("__name__", "")).startswith(NO_SOURCES):
                 return None
-            if line is None and self._is_users(code.co_filename):
+            if line is None and is_the_jobs(code.co_filename):
                 line = (code.co_filename, frame.f_lineno or 0, code.co_name)
             makes_items = code.co_flags & GENERATOR and code.co_name not in NOT_INPUT
-            if line is not None and MAKES_BATCH.fullmatch(code.co_name) and self._is_users(code.co_filename):
+            if line is not None and MAKES_BATCH.fullmatch(code.co_name) and is_the_jobs(code.co_filename):
                 return line, awaited or "generator"
             if (makes_items or code.co_name == "__next__") and caller is not None and self._is_loop(caller):
                 place = line or (caller.f_code.co_filename, caller.f_lineno or 0, caller.f_code.co_name)
@@ -210,7 +199,7 @@ class StackSampler:
 
     def _is_loop(self, frame: FrameType) -> bool:
         """Whether the job's own code runs there, and is itself no part of a chain of generators."""
-        return self._is_users(frame.f_code.co_filename) and not frame.f_code.co_flags & GENERATOR
+        return is_the_jobs(frame.f_code.co_filename) and not frame.f_code.co_flags & GENERATOR
 
     def _key_of(self, leaf: FrameType) -> Key:
         """The innermost line that is the job's own. Library frames below it are folded into one name."""
@@ -222,36 +211,21 @@ class StackSampler:
                 break
             code = frame.f_code
             file = code.co_filename
-            if self._is_users(file):
+            if is_the_jobs(file):
                 return file, frame.f_lineno or 0, code.co_name, call
             # Name the function that the job called. Inside a framework that runs the loop, its own innermost function.
             module = str(frame.f_globals.get("__name__", ""))
             if not is_framework:
                 call = f"{module}.{code.co_name}"
-                is_framework = not module.startswith("torch") and not file.startswith((*OURS, "<frozen", *_STANDARD))
+                is_framework = not module.startswith("torch") and not file.startswith((*OURS, "<frozen", *STANDARD))
             frame = frame.f_back
         return "", 0, "", call
-
-    def _is_users(self, file: str) -> bool:
-        known = self._kinds.get(file)
-        if known is None:
-            known = self._kinds[file] = _is_users(file)
-        return known
-
-
-def _is_users(file: str) -> bool:
-    if file.startswith("<"):
-        # Generated code and the import system, but not what was typed into a prompt or a notebook.
-        return file.startswith(("<stdin", "<ipython", "<string>"))
-    if any(part in file for part in _PACKAGES) or file.startswith(OURS):
-        return False
-    return not os.path.realpath(file).startswith(_STANDARD)
 
 
 def _place(line: Line) -> dict[str, object]:
     file, number, function = line
     source = linecache.getline(file, number).strip()[:MAX_SOURCE]
-    return {"file": _short(file), "line": number, "function": function, "source": source}
+    return {"file": as_typed(file), "line": number, "function": function, "source": source}
 
 
 def _described(line: Line, count: int, calls: Counter[str]) -> dict[str, object]:
@@ -260,12 +234,3 @@ def _described(line: Line, count: int, calls: Counter[str]) -> dict[str, object]
         "samples": count,
         "calls": {name: n for name, n in calls.most_common(MAX_CALLS) if name},
     }
-
-
-def _short(file: str) -> str:
-    """As a user would type it in the job's folder."""
-    try:
-        inside = os.path.relpath(file)
-    except (OSError, ValueError):  # the folder is gone, or on another drive
-        return file
-    return os.path.normpath(file) if inside.startswith("..") else inside

@@ -2,7 +2,7 @@ import { formatTime, formatWholePercent, share, toMs } from '../../base/units.js
 import type { Observed } from '../../diagnosis/observe.js';
 import { type HostLine, hostLines } from '../../diagnosis/ranks/host-lines.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
-import type { PaceChange } from '../../facts/pace-change.js';
+import type { PaceChange } from '../../facts/job-time.js';
 import { CLASS_NAMES } from '../../facts/time-class.js';
 import type { Remark } from '../kit/claim.js';
 

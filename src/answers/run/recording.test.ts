@@ -23,6 +23,16 @@ describe('remarks on a recording', () => {
     expect(programRemark(observed(steps(3, 1000, cuda)))?.detail).toMatch(/^This is not a PyTorch program/);
   });
 
+  it('a benchmark of copies is named as that', () => {
+    const copies = STEP.replace('gemm', 'Memcpy HtoD (Pinned -> Device)').replace(
+      'cudaLaunchKernel',
+      'cudaMemcpyAsync',
+    );
+    expect(programRemark(observed(steps(3, 1000, copies)))?.detail).toBe(
+      'The GPU runs no kernels here, only copies',
+    );
+  });
+
   it('steps of a serving engine are named as that', () => {
     const served = STEP.replace('ProfilerStep#0', 'execute_32_context_0(sq0)_generation_32(sq32)');
     expect(programRemark(observed(steps(3, 1000, served)))?.detail).toBe(

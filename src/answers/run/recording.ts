@@ -1,6 +1,7 @@
 import { formatCount, formatMs } from '../../base/units.js';
 import type { Observed } from '../../diagnosis/observe.js';
 import type { Engine, Program } from '../../traces/program.js';
+import type { TraceFacts } from '../../traces/trace-facts.js';
 import type { Remark } from '../kit/claim.js';
 import { capitalized } from '../kit/words.js';
 
@@ -20,9 +21,12 @@ const tracesOf = ({ views }: Observed) =>
 /** What the recording shows, if it is not training with PyTorch. */
 export function programRemark(run: Observed): Remark | null {
   const [facts] = tracesOf(run);
-  const detail = facts && whatItShows(facts.program);
+  const detail = facts && (whatItShows(facts.program) ?? onlyCopies(facts));
   return detail ? { detail, qualifies: null } : null;
 }
+
+const onlyCopies = ({ hasGpuWork, accelerator }: TraceFacts) =>
+  hasGpuWork && accelerator.kernels === 0 ? 'The GPU runs no kernels here, only copies' : null;
 
 function whatItShows({ torch, task, engine, captures, served }: Program): string | null {
   const captured = 'a CUDA graph is captured: most launches go into the graph, which runs later';

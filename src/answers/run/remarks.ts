@@ -1,7 +1,7 @@
 import { namedRanks } from '../../base/rank-ranges.js';
 import { formatMs, formatNumber, ns } from '../../base/units.js';
 import type { Observed } from '../../diagnosis/observe.js';
-import type { Unrecorded } from '../../diagnosis/ranks/unrecorded-ranks.js';
+import type { Unrecorded } from '../../diagnosis/ranks/views.js';
 import type { Comparison } from '../../run/compare.js';
 import type { Remark } from '../kit/claim.js';
 import { lateSentence } from '../kit/late-words.js';

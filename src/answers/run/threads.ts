@@ -1,8 +1,7 @@
 import { formatWholePercent, share } from '../../base/units.js';
 import type { Observed } from '../../diagnosis/observe.js';
-import { competingThread } from '../../diagnosis/ranks/background-threads.js';
 import { hostLines } from '../../diagnosis/ranks/host-lines.js';
-import { type CapturedRank, capturedRanks } from '../../diagnosis/ranks/rank-activity.js';
+import { type CapturedRank, capturedRanks, competingThread } from '../../diagnosis/ranks/rank-activity.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { Claim } from '../kit/claim.js';
 import { labelOf, words } from '../kit/words.js';

@@ -1,7 +1,7 @@
 import type { HealthProblem } from '../../base/check.js';
 import { ns, share } from '../../base/units.js';
 import { LEAST_LEFT } from '../../diagnosis/ranks/correct-step.js';
-import { type RankView, unseenGpu } from '../../diagnosis/ranks/rank-view.js';
+import { type RankView, recordedBy, unseenGpu } from '../../diagnosis/ranks/rank-view.js';
 import {
   type DeviceKind,
   deviceName,
@@ -11,6 +11,7 @@ import {
   NO_KERNELS,
   RECORD_KERNELS,
   recordBoth,
+  recordSteps,
   vendorTool,
 } from '../../facts/accelerator.js';
 import { isMeasured, MAY_BE_HIDDEN, PROFILER_LEFT_ON } from '../../facts/step-facts.js';
@@ -21,6 +22,7 @@ import {
   bestClass,
   type Judgment,
   type Shares,
+  SURE_ENOUGH,
   sharesAsRecorded,
   sharesOf,
   type VerdictClass,
@@ -64,8 +66,9 @@ const computesNothing = (view: RankView) =>
 
 /** Start-up that takes this share of what was recorded distorts everything else. */
 const COLD = 0.2;
-/** If the unexplained part is nearly as large as the named one, it may be the answer. */
+/** If the unexplained part is nearly as large as the named one, it may be the answer. If it is as large, it is as likely. */
 const NEARLY_AS_LARGE = 0.6;
+const AS_LARGE = 0.9;
 /** With fewer pieces of GPU work, what the device waits for may be anything. */
 const FEW_WORKS = 10;
 /** A shorter recording of something that happens once is a few operators, not a job. */
@@ -80,7 +83,7 @@ const isByNsys = (view: RankView | null): boolean =>
 const deviceOf = (view: RankView | null): DeviceKind =>
   view?.source === 'trace' ? view.facts.accelerator.kind : 'none';
 
-const SIX_STEPS = 'record at least six steps after warm-up: schedule(wait=5, warmup=3, active=6)';
+const sixSteps = (view: RankView | null) => recordSteps('at least six steps after warm-up', recordedBy(view));
 const STEP_TIMES = 'add step times without the profiler (an event log)';
 
 /** The checks, in the order in which their effects apply. The amounts are those of docs/method/confidence.md. */
@@ -137,9 +140,13 @@ export const DOUBT_CHECKS = [
     id: 'trace-differs',
     text: 'the steps in the trace differ from those in the event log',
     settledBy: 'record a longer window, so that it represents the run: whyslow run --trace-active 20 -- …',
-    // It matters less if both name the same class: each is a measurement of its own.
+    // It matters less if both name the same class: each is a measurement of its own. And a window from before or after a lasting
+    // change is one of the whole run's states.
     check: ({ view, best, lateComputing }) =>
-      when(hasNote(view, 'trace-differs'), by(traceAgrees(view, best, lateComputing) ? 0.05 : 0.2)),
+      when(
+        hasNote(view, 'trace-differs'),
+        by(traceAgrees(view, best, lateComputing) || isOfOneState(view) ? 0.05 : 0.2),
+      ),
   },
   {
     id: 'slowed-by-profiler',
@@ -220,7 +227,12 @@ export const DOUBT_CHECKS = [
     check: ({ shares, best }) =>
       when(shares.other > 0.3, {
         by: 0.3 * shares.other,
-        atMost: shares.other > NEARLY_AS_LARGE * shares[best] ? 0.5 : 1,
+        atMost:
+          shares.other > AS_LARGE * shares[best]
+            ? 0.4
+            : shares.other > NEARLY_AS_LARGE * shares[best]
+              ? 0.5
+              : 1,
       }),
   },
   {
@@ -297,6 +309,16 @@ export const DOUBT_CHECKS = [
     check: ({ view }) => when(view.divided.steps.source === 'launches', atMost(0.5)),
   },
   {
+    id: 'only-copies',
+    text: 'the GPU ran no kernels, only copies',
+    settledBy: 'record a part of the job in which the model runs',
+    check: ({ view }) =>
+      when(
+        view.source === 'trace' && view.facts.hasGpuWork && view.facts.accelerator.kernels === 0,
+        atMost(0.5),
+      ),
+  },
+  {
     id: 'unmarked-input',
     text: 'steps are known by their optimizer only, so the time before a batch is copied may be other work of the host, such as garbage collection',
     settledBy: 'mark each step: prof.step(), or record a window with whyslow run',
@@ -312,13 +334,13 @@ export const DOUBT_CHECKS = [
   {
     id: 'no-steps',
     text: 'the recording shows no step twice',
-    settledBy: SIX_STEPS,
+    settledBy: sixSteps,
     check: ({ view }) => when(view.divided.steps.source === 'window', { by: 0.1, atMost: 0.5 }),
   },
   {
     id: 'cold-start',
     text: 'much of the recording is start-up: creating a context, loading code, compiling or capturing a graph',
-    settledBy: 'record warm steps: schedule(wait=5, warmup=3, active=6)',
+    settledBy: (view) => recordSteps('warm steps', recordedBy(view)),
     comesFirst: true,
     // It says nothing about the steps of the log.
     check: ({ view }) =>
@@ -330,7 +352,7 @@ export const DOUBT_CHECKS = [
   {
     id: 'little-recorded',
     text: 'too little was recorded: no step twice, and hardly any work',
-    settledBy: SIX_STEPS,
+    settledBy: sixSteps,
     check: ({ view, best }) => {
       if (view.source !== 'trace' || view.facts.steps.total > 1) return null;
       const works = view.facts.kernels.reduce((sum, k) => sum + k.count, 0);
@@ -372,11 +394,14 @@ export const healthDoubt = ({ code, message }: Pick<HealthProblem, 'code' | 'mes
 export function applyDoubts(judgment: Judgment, certainty: number) {
   let confidence = certainty;
   const doubts: Doubt[] = [];
+  let decisive = 0;
   for (const { id, text, settledBy = null, comesFirst, check } of DOUBT_CHECKS as readonly DoubtCheck[]) {
     const effect = check(judgment);
     if (effect === null) continue;
     confidence = Math.min(confidence - effect.by, effect.atMost);
-    doubts.push({
+    // What makes the answer unknown by itself comes before what only lowers the confidence.
+    const at = effect.atMost < SURE_ENOUGH ? decisive++ : doubts.length;
+    doubts.splice(at, 0, {
       id,
       text: typeof text === 'function' ? text(judgment.view) : text,
       settledBy: typeof settledBy === 'function' ? settledBy(judgment.view) : settledBy,
@@ -395,14 +420,26 @@ export function captureNext(view: RankView | null, doubts: readonly Doubt[]): st
   const next = doubts.flatMap((d) => d.settledBy ?? []);
   if (!(view?.source === 'trace' && view.facts.hasHostEvents))
     next.push(isByNsys(view) ? RECORD_KERNELS : recordBoth(deviceOf(view)));
-  if (!view || view.facts.steps.source === 'window') next.push(markSteps(isByNsys(view)));
-  if (view && view.facts.steps.count < 4) next.push(SIX_STEPS);
-  return next.length > 0 ? [...new Set(next)] : [SIX_STEPS];
+  if (!view || view.facts.steps.source === 'window') next.push(markSteps(recordedBy(view)));
+  if (view && view.facts.steps.count < 4) next.push(sixSteps(view));
+  return next.length > 0 ? [...new Set(next)] : [sixSteps(view)];
 }
 
 /** The steps of the trace, although they differ in length from those of the log, have the same answer. */
 const traceAgrees = (view: RankView, best: VerdictClass, lateComputing: number): boolean =>
   view.source === 'trace' && bestClass(sharesOf(view, view.facts.time), lateComputing) === best;
+
+/** The pace of the run changed, and the window has the pace of before or after. */
+function isOfOneState(view: RankView): boolean {
+  const change = view.source === 'trace' ? view.log?.facts.change : null;
+  if (!change) return false;
+  return [change.before, change.after].some(
+    (state) => Math.max(state / view.step.recorded, view.step.recorded / state) <= ONE_STATE,
+  );
+}
+
+/** As steps of a trace and of a log are alike (diagnosis/ranks/join-log.ts). */
+const ONE_STATE = 1.5;
 
 /** The division as recorded names another bottleneck than the one without the profiler's estimated cost. */
 function correctionDecides(view: RankView, lateComputing: number): boolean {

@@ -104,8 +104,6 @@ describe('a runner-up', () => {
 
 describe('confidence', () => {
   it('is 0.55 and 0.7 of the lead where computing is named, at most 0.97', () => {
-    // More time than is computed has no explanation.
-    expect(judged({ compute: 0.401, idle_host: 0.1, idle_other: 0.499 }).confidence).toBe(0.5);
     expect(judged({ compute: 0.7, idle_host: 0.15, comms_transfer: 0.15 }).confidence).toBe(0.94);
     expect(judged({ compute: 1 }).confidence).toBe(0.97);
   });
@@ -122,6 +120,14 @@ describe('confidence', () => {
     expect(judged({ idle_data: 0.66, idle_other: 0.34 }).doubts).toHaveLength(1);
     expect(judged({ idle_data: 0.66, idle_other: 0.34 }).confidence).toBe(0.87);
     expect(judged({ idle_data: 0.74, idle_other: 0.26 }).doubts).toEqual([]);
+  });
+
+  it('is at most 0.5 if the unexplained share is nearly as large as the named one, and 0.4 if it is as large', () => {
+    expect(judged({ compute: 0.55, idle_host: 0.1, idle_other: 0.35 }).confidence).toBe(0.5);
+    const half = judged({ compute: 0.48, idle_host: 0.04, idle_other: 0.48 });
+    expect(half.confidence).toBe(0.4);
+    // What makes the answer unknown is what the answer says.
+    expect(half.doubts[0]?.id).toBe('unexplained-idle');
   });
 
   const withSteps = (more: Partial<StepFacts>): RankView => {

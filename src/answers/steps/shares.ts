@@ -28,6 +28,8 @@ export interface Judgment {
   readonly lateComputing: number;
 }
 
+/** With less confidence the answer is "unknown" (docs/method/confidence.md). */
+export const SURE_ENOUGH = 0.5;
 /** The GPU is the bottleneck when it computes for this share of the step (docs/method/verdict.md). */
 export const BUSY = 0.85;
 /** A smaller share is never named (docs/method/verdict.md; XProf and the TensorBoard plugin use 5–20%). */

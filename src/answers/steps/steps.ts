@@ -5,10 +5,8 @@ import type { Claim } from '../kit/claim.js';
 import { unknown } from '../kit/words.js';
 import { captureNext, healthDoubt } from './doubts.js';
 import { judge, type RankVerdict, roundConfidence } from './judge.js';
+import { SURE_ENOUGH } from './shares.js';
 import { stepWords } from './words.js';
-
-/** With less confidence the answer is "unknown" (docs/method/confidence.md). */
-export const SURE_ENOUGH = 0.5;
 
 /** A severe problem of the input costs this much: files of several runs, a rank twice, no GPU events. */
 const SEVERE_COST = 0.25;

@@ -5,9 +5,16 @@ import { quoted } from '../../base/printable.js';
 import { namedRanks } from '../../base/rank-ranges.js';
 import { bytes, formatBytes, formatDuration, seconds } from '../../base/units.js';
 import type { ChildEnd } from '../../launch/child.js';
-import { awaitNodes, factsFolder, factsOfTraces, leaveNote, tracesOf } from '../../launch/nodes.js';
+import {
+  awaitNodes,
+  factsFolder,
+  factsOfTraces,
+  leaveNote,
+  type Place,
+  placeOf,
+  tracesOf,
+} from '../../launch/nodes.js';
 import { asTyped } from '../../launch/out-directory.js';
-import { type Place, placeOf } from '../../launch/place.js';
 import { type CommandContext, say } from './output.js';
 import { progressOn, StatusLine } from './progress.js';
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { drawnRun, steady } from '../../../test/helpers/compare.js';
 import { Random } from '../step-times/random.js';
-import { compareWithHistory, lastChange } from './compare-history.js';
-import { entriesOf, lineOf } from './entry.js';
+import { compareWithHistory, entriesOf, lastChange, lineOf } from './compare-history.js';
 
 const day = (i: number) => `2026-11-${String(i + 1).padStart(2, '0')}T10:00:00.000Z`;
 

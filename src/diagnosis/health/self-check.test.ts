@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { drawView } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
 import { ns } from '../../base/units.js';
-import { selfCheck } from './self-check.js';
+import { selfCheck } from './run-health.js';
 
 const view = drawView(
   steps(

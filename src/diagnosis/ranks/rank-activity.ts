@@ -1,6 +1,14 @@
 import { groupBy } from '../../base/group-by.js';
+import { largest } from '../../base/statistics.js';
+import { type Share, share } from '../../base/units.js';
 import type { RunInputs } from '../../ingest/read-run.js';
-import type { CpuUse, LoaderRecord, ProcessCores, RankManifest } from '../../model/manifest.js';
+import type {
+  BackgroundLine,
+  CpuUse,
+  LoaderRecord,
+  ProcessCores,
+  RankManifest,
+} from '../../model/manifest.js';
 import { hostKey } from '../../run/placement/place-gpus.js';
 import { type JobActivity, type WorkerUse, workerUse } from '../../telemetry/processes/job-activity.js';
 import type { ProcessActivity } from '../../telemetry/processes/process-activity.js';
@@ -132,3 +140,38 @@ export const UNKNOWN_LOADER: LoaderRecord = {
 
 const loaderOf = (use: WorkerUse | null): LoaderRecord | null =>
   use && { ...UNKNOWN_LOADER, numWorkers: use.workers, workersRan: use.ran, workersQueued: use.queued };
+
+/** A Python thread of the job that runs next to the training thread. Only one of them can hold the interpreter lock. */
+interface BackgroundThread {
+  readonly line: BackgroundLine;
+  /** Of a core. */
+  readonly ran: Share;
+  /** The training thread: share of time in which it runs. */
+  readonly trainerRan: Share;
+  /** Share of time in which the training thread neither runs nor waits for a core. */
+  readonly trainerWaits: Share;
+}
+
+/** A thread that runs less hardly takes the lock from anybody. */
+const LEAST_RAN = 0.1;
+/** It is at the same lines in this part of the samples: it does not come and go. */
+const STAYS = 0.3;
+/** With fewer samples that is a guess. */
+const ENOUGH = 20;
+
+/** The thread that competes with the training thread for the interpreter lock. Null: none is seen. */
+export function competingThread(captured: CapturedRank | undefined): BackgroundThread | null {
+  const { cpu, stacks } = captured ?? {};
+  const [line] = stacks?.background ?? [];
+  if (!cpu || !stacks || !line || cpu.threadRan === null || stacks.samples < ENOUGH) return null;
+  // Threads that have ended are not listed; without threads for operators, all other time of the process is theirs.
+  const others = cpu.threads === 1 ? Math.max(0, cpu.used - cpu.threadRan) : 0;
+  const ran = Math.max(others, largest([0, ...cpu.background.map((thread) => thread.ran)]));
+  if (ran < LEAST_RAN || line.samples < STAYS * stacks.samples) return null;
+  return {
+    line,
+    ran: share(ran),
+    trainerRan: share(cpu.threadRan),
+    trainerWaits: share(Math.max(0, 1 - cpu.threadRan - (cpu.threadQueued ?? 0))),
+  };
+}

@@ -1,5 +1,6 @@
 import type { CheckResult } from '../../base/check.js';
 import { ns, share } from '../../base/units.js';
+import type { Recorded } from '../../facts/accelerator.js';
 import { type DeviceRates, findDevice } from '../../facts/device-rates.js';
 import type { JobTime } from '../../facts/job-time.js';
 import type { CopyTime, InputKind, PhaseKnowledge, RankFacts } from '../../facts/rank-facts.js';
@@ -10,6 +11,7 @@ import type { LogFacts } from '../../logs/log-facts.js';
 import { withInput } from '../../logs/sampled-input.js';
 import { startsGpuWork } from '../../model/gpu-links.js';
 import type { Baseline } from '../../replay/recording-cost.js';
+import { recordedOf } from '../../traces/program.js';
 import type { TraceFacts } from '../../traces/trace-facts.js';
 import {
   baselineWith,
@@ -167,7 +169,7 @@ export function unseenGpu(view: RankView): 'launched' | 'listed' | 'unread' | nu
   if (view.source === 'log' || view.divided.by === 'log' || view.facts.hasGpuWork) return null;
   const { detail, device, accelerator } = view.facts;
   if (accelerator.unread > 0) return 'unread';
-  if (detail?.operators.some(({ name }) => startsGpuWork(name))) return 'launched';
+  if (detail?.operators.some(({ name }) => startsGpuWork(name) || ONLY_ON_GPU.test(name))) return 'launched';
   // Operators of its own show the device (MPS, XLA, …), and torch.profiler records no work of it.
   if (device === null && accelerator.kind !== 'none' && accelerator.kind !== 'cuda') return 'launched';
   // Capture knows whether the job uses a GPU.
@@ -175,10 +177,21 @@ export function unseenGpu(view: RankView): 'launched' | 'listed' | 'unread' | nu
   return device === null || computesOnCpu(view) ? null : 'listed';
 }
 
+/** Without a trace, advice on a better recording is for the training script that most people have. */
+const OF_TRAINING: Recorded = { byNsys: false, torch: true, ownProfiler: false };
+
+export const recordedBy = (view: RankView | null): Recorded =>
+  view?.source === 'trace' ? recordedOf(view.facts.accelerator, view.facts.program) : OF_TRAINING;
+
 /** Operators that only run on the CPU: those of oneDNN, MKL and NNPACK, and what PyTorch names after it. */
 const ONLY_ON_CPU = /^(?:aten|mkldnn|mkl)::_?(?:mkldnn|mkl|nnpack)_|_for_cpu$|^(?:mkldnn|mkl|onednn)::/;
+/** Operators of libraries that only GPUs have. Asking whether cuDNN would do is not using it. */
+const ONLY_ON_GPU = /^aten::_?(?:cudnn|miopen)_(?!is_acceptable)/;
 /** They take this part of a step whose model runs on the CPU. */
 const MOST_OF_STEP = 0.5;
+/** The same if CUDA’s calls were recorded and none of them gives the GPU work. */
+const SOME_OF_STEP = 0.1;
+const IS_CUDA_CALL = /^(?:cuda|hip)[A-Z]/;
 
 /** Time per step in operators that prove that the model runs on the CPU. */
 export function cpuOnlyTime({ facts }: TraceView): number {
@@ -187,5 +200,10 @@ export function cpuOnlyTime({ facts }: TraceView): number {
 }
 
 /** The model runs on the CPU, whatever GPU the machine has. */
-export const computesOnCpu = (view: TraceView): boolean =>
-  !view.facts.hasGpuWork && cpuOnlyTime(view) >= MOST_OF_STEP * view.step.recorded;
+export function computesOnCpu(view: TraceView): boolean {
+  const { hasGpuWork, detail } = view.facts;
+  if (hasGpuWork) return false;
+  const calls = detail?.operators.filter(({ name }) => IS_CUDA_CALL.test(name)) ?? [];
+  const isIdle = calls.length > 0 && !calls.some(({ name }) => startsGpuWork(name));
+  return cpuOnlyTime(view) >= (isIdle ? SOME_OF_STEP : MOST_OF_STEP) * view.step.recorded;
+}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CollectiveGroup } from '../../facts/rank-collectives.js';
-import { unrecordedRanks } from './unrecorded-ranks.js';
+import { unrecordedRanks } from './views.js';
 
 const group = (size: number | null, ranks: readonly number[] | null): CollectiveGroup => ({
   key: `${size} ${ranks}`,

@@ -6,8 +6,16 @@ import type { Finding, Report, RuleInfo } from '../../library/vocabulary.js';
 import { briefDiagnose } from '../../render/brief/diagnose.js';
 import { noFix } from '../../render/step-time.js';
 import { renderRule } from '../../render/terminal/rules.js';
-import { type Answer, type Call, tool } from '../kit/tool.js';
-import { allowedPaths, PATHS, SELECTION, type Selected, selectionOf } from './arguments.js';
+import {
+  type Answer,
+  allowedPaths,
+  type Call,
+  PATHS,
+  SELECTION,
+  type Selected,
+  selectionOf,
+  tool,
+} from '../kit/tool.js';
 
 export const diagnoseTool = tool({
   name: 'diagnose',

@@ -5,8 +5,7 @@ import { lint } from '../../library/lint.js';
 import { briefCompare } from '../../render/brief/compare.js';
 import { renderInspect } from '../../render/terminal/inspect.js';
 import { renderLint } from '../../render/terminal/lint.js';
-import { tool } from '../kit/tool.js';
-import { allowedPaths, PATHS } from './arguments.js';
+import { allowedPaths, PATHS, tool } from '../kit/tool.js';
 
 /** As the renderers take a page without a terminal. */
 const PAGE = { color: false, columns: 120 } as const;

@@ -8,8 +8,7 @@ import { briefWhatRan } from '../../render/brief/what-ran.js';
 import { rowFormat } from '../../render/terminal/rows.js';
 import { renderRule, renderRuleList } from '../../render/terminal/rules.js';
 import { shorten } from '../../render/terminal/text.js';
-import { tool } from '../kit/tool.js';
-import { allowedPaths, PATHS, SELECTION, selectionOf } from './arguments.js';
+import { allowedPaths, PATHS, SELECTION, selectionOf, tool } from '../kit/tool.js';
 
 const MS = z.number().min(0).max(1e12).optional();
 

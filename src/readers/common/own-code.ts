@@ -1,6 +1,6 @@
 /** Code of Python itself and of installed packages, by its path. */
 const INSTALLED =
-  /(?:^|[\\/])(?:site-packages|dist-packages|whyslow_capture)[\\/]|[\\/]lib(?:64)?[\\/]python\d|^<|^$/;
+  /(?:^|[\\/])(?:site-packages|dist-packages|whyslow_(?:capture|dropins|training|trials))[\\/]|[\\/]lib(?:64)?[\\/]python\d|^<|^$/;
 
 /**
  * Profilers shorten paths to what follows the folder of packages, so a path without folders or with these first words is of a

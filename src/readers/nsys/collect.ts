@@ -15,6 +15,11 @@ const FAULTS = {
     message: 'The SQLite database has no tables of Nsight Systems.',
     consequence: 'It was not read: whyslow reads what `nsys export --type sqlite` writes.',
   },
+  'nothing-traced': {
+    message:
+      'It is a recording of Nsight Systems without CUDA calls, kernels and NVTX ranges: record again with `nsys profile -t cuda,nvtx,osrt`, and check that the recorded process computes on a GPU.',
+    consequence: 'It was not read.',
+  },
   'rocm-database': {
     message:
       'it is a database of a ROCm profiler (rocprofv3, RPD), which whyslow does not read; pass a trace that torch.profiler wrote with export_chrome_trace("trace.json.gz")',

@@ -17,6 +17,8 @@ interface Series {
   time: number;
   end: number;
   overlaps: boolean;
+  /** Whether all end at the same time: ranges that are pushed and never popped. */
+  endTogether: boolean;
 }
 
 /** Ranges are steps only if there are several of them. */
@@ -26,7 +28,11 @@ const LEAST_STEPS = 2;
  * Finds the NVTX ranges that mark steps: one after the other on a thread, with names such as `step 12` or `iteration`. Of
  * several series the one that covers most time counts. They get the name that torch gives to steps.
  */
-function markSteps(events: EventColumns, strings: NsysStrings, isKept: (process: number) => boolean): void {
+export function markSteps(
+  events: EventColumns,
+  strings: NsysStrings,
+  isKept: (process: number) => boolean,
+): void {
   const { columns, rows } = events.rows;
   const answers = new Map<number, ReturnType<typeof stepNumber>>();
   const order: number[] = [];
@@ -48,14 +54,18 @@ function markSteps(events: EventColumns, strings: NsysStrings, isKept: (process:
       time: 0,
       end: Number.NEGATIVE_INFINITY,
       overlaps: false,
+      endTogether: true,
     };
     all.set(key, known);
+    const end = columns.ts[row]! + columns.dur[row]!;
     known.overlaps ||= columns.ts[row]! < known.end;
-    known.end = columns.ts[row]! + columns.dur[row]!;
+    known.endTogether &&= known.rows.length === 0 || end === known.end;
+    known.end = end;
     known.time += columns.dur[row]!;
     known.rows.push(row);
     known.numbers.push(number);
   }
+  for (const series of all.values()) if (series.overlaps && series.endTogether) closeEach(columns, series);
   const usable = [...all.values()].filter((s) => !s.overlaps && s.rows.length >= LEAST_STEPS);
   const best = usable.reduce<Series | null>((a, b) => (a && a.time >= b.time ? a : b), null);
   if (!best) return;
@@ -64,6 +74,17 @@ function markSteps(events: EventColumns, strings: NsysStrings, isKept: (process:
     columns.name[row] = strings.ofText(`ProfilerStep#${numbered ? best.numbers[i] : i}`);
     columns.kind[row] = KIND.user_annotation;
   }
+}
+
+/** Each range ends where the next begins. When the last one ends is not known. */
+function closeEach({ ts, dur }: EventColumns['rows']['columns'], series: Series): void {
+  series.rows.slice(1).forEach((next, i) => {
+    dur[series.rows[i]!] = ts[next]! - ts[series.rows[i]!]!;
+  });
+  series.time = ts[series.rows.at(-1)!]! - ts[series.rows[0]!]!;
+  series.rows.pop();
+  series.numbers.pop();
+  series.overlaps = false;
 }
 
 /** Reads an export of Nsight Systems into the columns of a trace. Faults in the data become problems. */
@@ -93,6 +114,7 @@ export async function readExport(file: RandomAccess): Promise<TraceRead> {
         strings.resolve(row.number(id), plainName(row.text(value, MAX_NAME) ?? ''));
     };
   });
+  if (isExport && events.rows.rows === 0) faults.add('nothing-traced', null);
   const { header, baseNs } = await readHeader(scan);
   const { main, others } = mainProcesses(events);
   tellOperators(events, strings);

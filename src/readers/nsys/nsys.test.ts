@@ -7,9 +7,11 @@ import { Trace } from '../../model/trace.js';
 import { acceleratorOf } from '../../traces/accelerator.js';
 import { analyzeTrace } from '../../traces/analyze-trace.js';
 import { checkTrace } from '../../traces/checks/trace-checks.js';
-import { nsysReader, readExport } from './descriptor.js';
+import { markSteps, nsysReader, readExport } from './descriptor.js';
+import { EventColumns } from './event-columns.js';
 import { copyName, plainName } from './names.js';
 import { columnsOf } from './sqlite-schema.js';
+import { NsysStrings } from './to-trace-data.js';
 
 const bytes = readFileSync(new URL('../../../test/fixtures/nsys/loop.sqlite', import.meta.url));
 
@@ -177,4 +179,42 @@ describe('names', () => {
       expect(stepNumber(name)).toBeNull();
     },
   );
+});
+
+/** Ranges on one thread as name, start and end: the steps that they mark, with their lengths. */
+function stepsOf(ranges: readonly (readonly [string, number, number])[]) {
+  const events = new EventColumns();
+  const strings = new NsysStrings();
+  for (const [name, start, end] of ranges)
+    events.add('user_annotation', 1, events.hostTrack(1, 1), start, end, strings.ofText(name));
+  markSteps(events, strings, () => true);
+  const { columns, rows } = events.rows;
+  return Array.from({ length: rows }, (_, row) => [
+    strings.text(columns.name[row]!),
+    columns.dur[row]!,
+  ]).filter(([name]) => `${name}`.startsWith('ProfilerStep#'));
+}
+
+it('ranges that mark steps and are never popped end where the next one begins', () => {
+  const unpopped = [10, 20, 30, 40].map((start, i) => [`iteration${i + 10}`, start, 900] as const);
+  expect(stepsOf(unpopped)).toEqual([
+    ['ProfilerStep#10', 10],
+    ['ProfilerStep#11', 10],
+    ['ProfilerStep#12', 10],
+  ]);
+});
+
+it('ranges with the names of steps that overlap mark none', () => {
+  expect(stepsOf([10, 20, 30].map((start, i) => [`step ${i}`, start, start + 15] as const))).toEqual([]);
+});
+
+it('an export without CUDA calls, kernels and ranges says what to record', async () => {
+  const empty = ['CUPTI_ACTIVITY', 'NVTX_EVENTS', 'OSRT_API'].reduce(
+    (text, name) => text.replaceAll(name, `Z${name.slice(1)}`),
+    bytes.toString('latin1'),
+  );
+  const { problems } = await readExport(memoryFile(Buffer.from(empty, 'latin1')));
+  expect(problems).toMatchObject([
+    { code: 'nothing-traced', message: expect.stringContaining('nsys profile -t cuda,nvtx') },
+  ]);
 });

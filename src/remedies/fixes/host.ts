@@ -215,6 +215,13 @@ export const lateReads = remedy({
       '    print(torch.stack(losses).mean().item())',
     ],
   },
+  inference: {
+    text: 'Keep values on the GPU until the end of the call, and read all of them at once. Where a value decides what runs next, compute both sides and select with torch.where.',
+    lines: [
+      'y = torch.where(condition, a, b)     # not if condition: it waits',
+      'results = torch.cat(outputs).cpu()   # once, at the end',
+    ],
+  },
   usual: NONE,
 });
 

@@ -153,6 +153,14 @@ export const bf16Autocast = remedy({
             'loss.backward()',
           ],
   }),
+  inference: ({ to }) => ({
+    text: 'Run the model in 16 bit: convert it once, or autocast the call.',
+    lines: [
+      `model = model.to(torch.${to === 'fp16' ? 'float16' : 'bfloat16'}).eval()`,
+      'with torch.inference_mode():',
+      '    y = model(x)',
+    ],
+  }),
   usual: { to: 'bf16' },
   trial: { answers: ['not-sixteen-bit'] },
 });

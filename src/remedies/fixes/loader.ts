@@ -25,6 +25,14 @@ export const pinnedCopies = remedy({
     set: { DataLoader: { pin_memory: !pinned } },
     lines: copied ? [] : ['x = x.to(device, non_blocking=True)  # every tensor of the batch'],
   }),
+  inference: ({ pinned }) => ({
+    text: pinned
+      ? 'The memory is pinned: copy without waiting.'
+      : 'Pin the inputs and copy them without waiting: both are needed. What is copied in every call, such as weights, can stay on the GPU.',
+    lines: [
+      pinned ? 'x = x.to(device, non_blocking=True)' : 'x = x.pin_memory().to(device, non_blocking=True)',
+    ],
+  }),
   usual: {},
   trial: { answers: ['pageable-copy', 'blocking-copy'], alsoFor: ['exposed-copy'] },
 });

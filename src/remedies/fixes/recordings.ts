@@ -8,6 +8,8 @@ export interface Record {
   readonly job: Job;
   /** Too short for a profiler window. */
   readonly tooShort?: boolean;
+  /** vLLM or SGLang was recorded: requests start and stop its profiler. */
+  readonly ownProfiler?: boolean;
   /** No job is known: also how to do it by hand. */
   readonly byHand?: boolean;
 }
@@ -25,20 +27,29 @@ const BY_HAND = [
   '        p.step()',
 ];
 
+/** Addresses of vLLM and SGLang. Where their traces go is an environment variable of the server. */
+const BY_ENGINE = [
+  'export VLLM_TORCH_PROFILER_DIR=traces    # SGLANG_TORCH_PROFILER_DIR',
+  'curl -X POST localhost:8000/start_profile   # while requests run',
+  'curl -X POST localhost:8000/stop_profile',
+];
+
 export const recordTrace = remedy({
   id: 'record-trace',
   title: 'a trace of a few steps after warm-up',
   cost: 'free',
   risk: 'none',
   check: 'Results do not change; training runs about 1.5× slower while recording.',
-  text: ({ tooShort, byHand }: Record) => {
+  text: ({ tooShort, byHand, ownProfiler }: Record) => {
+    if (ownProfiler)
+      return 'Record several requests, after the first ones, with the engine’s own profiler: its steps have names. Without stacks and shapes it slows the engine less.';
     if (byHand) return 'Record a few steps after warm-up, with CPU and CUDA activity and every step marked.';
     return tooShort
       ? 'The job was too short for a profiler window: let it run for at least 30 steps, or shorten the window with --trace-active 3.'
       : 'It records a few steps after warm-up. `whyslow rules T19` shows how to do it by hand.';
   },
-  plain: ({ job, byHand }) => ({
-    lines: [`whyslow run --trace -- ${job.command}`, ...(byHand ? BY_HAND : [])],
+  plain: ({ job, byHand, ownProfiler }) => ({
+    lines: ownProfiler ? BY_ENGINE : [`whyslow run --trace -- ${job.command}`, ...(byHand ? BY_HAND : [])],
   }),
   usual: { job: UNKNOWN_JOB, byHand: true },
 });

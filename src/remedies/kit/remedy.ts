@@ -73,6 +73,8 @@ export interface Remedy<Id extends string, Args> {
   readonly text: string | ((args: Args) => string);
   /** For plain PyTorch, and for every framework that has no setting of its own for it. */
   readonly plain: Spelled | ((args: Args) => Spelled);
+  /** Instead of `text` and `plain`, for a job that only runs forward passes: it has no loss, no optimizer, maybe no DataLoader. */
+  readonly inference?: Spelled | ((args: Args) => Spelled);
   /** For lists of rules, where no job is known. */
   readonly usual: NoInfer<Args>;
   readonly trial?: Trial<NoInfer<Args>>;

@@ -9,12 +9,13 @@ import { moneyLines, savedPerDay } from '../money.js';
 import { gain, jobSplit, noFix, rankCount, stepLabel, stepSource, stepSplit } from '../step-time.js';
 import { rankSection } from './diagnose-ranks.js';
 import { hardwareSection } from './hardware.js';
-import { gradePaint, healthProblem } from './health.js';
 import { incidentSection } from './incidents.js';
 import {
   bothEnds,
   codeLines,
+  gradePaint,
   hanging,
+  healthProblem,
   oneLine,
   type Page,
   type Paint,

@@ -19,8 +19,7 @@ import {
   type InspectReport,
   linesByKind,
 } from '../../report/inspect-report.js';
-import { gradePaint, healthProblem } from './health.js';
-import { type Page, pageFor, paragraph } from './page.js';
+import { gradePaint, healthProblem, type Page, pageFor, paragraph } from './page.js';
 import { lastOf, padToWidth, wrap } from './text.js';
 
 /** Of the file list: all columns but the name. */

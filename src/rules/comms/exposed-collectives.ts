@@ -19,6 +19,7 @@ const MOSTLY_SMALL = 0.5;
 export const rule: AnyRule = {
   reads: 'traces and logs',
   unpriced: 'allowed',
+  trainsOnly: true,
   info: {
     id: 'exposed-collectives',
     alias: 'T23',

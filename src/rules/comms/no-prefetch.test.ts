@@ -21,6 +21,14 @@ describe('parameters that are not prefetched', () => {
     expect(silence(exposedCollectives, draw(GATHERS))).toMatch(/more specific/);
   });
 
+  it('are not named in a recording of forward passes: tensor parallelism gathers too', () => {
+    const view = draw(GATHERS);
+    const program = { ...view.facts.program, task: 'inference' } as const;
+    const forward = { ...view, facts: { ...view.facts, program } };
+    for (const one of [rule, exposedCollectives])
+      expect(silence(one, forward)).toMatch(/forward passes only/);
+  });
+
   it.each([
     ['gradients are reduced', /little of/, GATHERS.replace('AllGather', 'AllReduce_Sum_bf16')],
     ['gathering is hidden', /exposed communication is/, GATHERS.replace('10060-20060', '50-20060')],

@@ -15,6 +15,7 @@ import { type AnyRule, found, silent } from '../kit/rule.js';
 export const rule: AnyRule = {
   reads: 'traces and logs',
   unpriced: 'allowed',
+  trainsOnly: true,
   info: {
     id: 'no-prefetch',
     alias: 'T23',

@@ -19,6 +19,7 @@ import { type AnyRule, found, type RuleResult, silent } from '../kit/rule.js';
 export const rule: AnyRule = {
   reads: 'traces and logs',
   unpriced: 'allowed',
+  trainsOnly: true,
   info: {
     id: 'small-collectives',
     alias: 'T23',

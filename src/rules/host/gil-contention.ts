@@ -1,5 +1,5 @@
 import { formatWholePercent, share } from '../../base/units.js';
-import { competingThread } from '../../diagnosis/ranks/background-threads.js';
+import { competingThread } from '../../diagnosis/ranks/rank-activity.js';
 import { about } from '../../remedies/remedies.js';
 import { evidence } from '../kit/evidence.js';
 import { priceOfStep } from '../kit/price.js';

@@ -1,6 +1,6 @@
 import { formatMs, formatWholePercent, ns, share } from '../../base/units.js';
-import { competingThread } from '../../diagnosis/ranks/background-threads.js';
 import type { HostLine } from '../../diagnosis/ranks/host-lines.js';
+import { competingThread } from '../../diagnosis/ranks/rank-activity.js';
 import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../../diagnosis/run-facts.js';
 import { timeOf } from '../../facts/causes.js';

@@ -39,6 +39,16 @@ describe('pinned memory', () => {
     expect(found.price).toBeNull();
   });
 
+  it('calls it data, not batches, if nothing shows a training loop', () => {
+    const found = fires(rule, drawView(steps(4, 60100, PAGEABLE)), EXPECTED);
+    expect(found.title).toMatch(/^data is copied/);
+    const trains = PAGEABLE.replace(
+      'host 1  cudaLaunch',
+      'host 1  Optimizer.step#SGD.step 60010-60050 | cudaLaunch',
+    );
+    expect(fires(rule, drawView(steps(4, 60100, trains)), EXPECTED).title).toMatch(/^batches are copied/);
+  });
+
   it('finds the host waiting for a pinned copy: without, 20 ms of Python overlap 25 ms of GPU work', () => {
     const view = drawView(steps(4, 45000, PINNED_BLOCKING));
     const found = fires(rule, view, { ...EXPECTED, id: 'blocking-copy' });
@@ -48,7 +58,12 @@ describe('pinned memory', () => {
 
   it.each([
     ['copies are pinned and asynchronous', /pinned and asynchronous/, GOOD],
-    ['pageable copies are small', /small or hidden/, SMALL],
+    [
+      'pageable copies are small',
+      /small or hidden/,
+      SMALL.replace('20-38', '20-58').replace('10-40 #1', '10-60 #1'),
+    ],
+    ['pageable copies are tiny', /tiny/, SMALL],
     ['nothing is copied', /nothing is copied/, GOOD.replace('Memcpy HtoD (Pinned -> Device)', 'relu')],
   ])('is silent when %s', (_, reason, drawing) => {
     expect(silence(rule, drawView(steps(4, 25000, drawing)))).toMatch(reason);

@@ -6,6 +6,7 @@ import { type Plan, SYNC } from '../../replay/plan.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import { Role } from '../../traces/detail/roles.js';
 import { atKernel, percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
+import { loadsBatches } from '../kit/loader.js';
 import { isWorthwhile, priceOf } from '../kit/price.js';
 import {
   type AnyRule,
@@ -20,6 +21,12 @@ import {
 import { editWork, has, isCopyToDevice, topKernel, workTime } from '../kit/work.js';
 
 const EXPOSED = threshold('exposed copies', share(0.03), 'of the step', 'a smaller gain is within noise');
+const SMALL = threshold(
+  'tiny copies',
+  share(0.001),
+  'of the step',
+  'not measured: a rate of 20 GB/s copies 20 kB per millisecond of step',
+);
 /** Of the host link's peak that copies from pinned memory reach. */
 const LINK_REACHED: Levels = { low: 0.6, likely: 0.85, high: 0.95 };
 /** Of the device's time for copies, what the host may need to start them: 0.09 of 0.6 ms on an H200. */
@@ -44,6 +51,7 @@ export const rule: AnyRule = {
     ...about('pinned-copies'),
     thresholds: [
       EXPOSED,
+      SMALL,
       threshold(
         'link rate reached when pinned',
         LINK_REACHED.likely,
@@ -57,6 +65,8 @@ export const rule: AnyRule = {
     const pageable = workTime(view, isPageable);
     const all = workTime(view, isCopyToDevice);
     if (all.count === 0) return silent('nothing is copied to the device in a step');
+    if (all.ns < SMALL.value * view.step.unprofiled)
+      return silent('copies are tiny; that the host waits for them is a matter of host-sync');
     // Without the device's rates a faster copy cannot be priced, but the exposed time can still be named.
     if (view.rates === null && pageable.ns >= EXPOSED.value * view.step.unprofiled)
       return pageableCopy(view, pageable.ns, null);
@@ -91,7 +101,7 @@ function pageableCopy(view: TraceView, time: Ns, price: Price | null): RuleResul
   const text = `Memcpy HtoD (Pageable -> Device): ${formatMs(time)} per step, ${formatMs(exposed)} exposed (${percentOfStep(view, exposed)} of the step)${rate}${waits}`;
   return found({
     id: 'pageable-copy',
-    title: 'batches are copied from pageable memory and the GPU waits',
+    title: `${view.facts.program.task === 'training' || loadsBatches(view) ? 'batches are' : 'data is'} copied from pageable memory and the GPU waits`,
     confidence: 0.93,
     addresses: 'data',
     evidence: [atKernel(copy, timeEvidence(view, exposed, text))],

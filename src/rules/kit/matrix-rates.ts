@@ -1,6 +1,5 @@
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
-import { type Capabilities, capabilities } from '../../facts/device-rates.js';
-import { REACHED } from '../../facts/reached-rates.js';
+import { type Capabilities, capabilities, REACHED } from '../../facts/device-rates.js';
 import type { Plan } from '../../replay/plan.js';
 import type { KernelTotal } from '../../traces/detail/kernel-table.js';
 import type { Level, Levels } from './rule.js';

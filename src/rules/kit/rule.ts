@@ -99,6 +99,8 @@ interface RuleBase {
   readonly recurs?: true;
   /** Its advice also fits an engine that serves a model: it is about measuring, ranks or kernels, not about a training loop. */
   readonly servesToo?: true;
+  /** Its advice is about gradients or sharded parameters, so it fits only a job that trains. */
+  readonly trainsOnly?: true;
   /** Which sampled lines of the job show the fault: matched against the line's source and the library calls in it. */
   readonly lines?: RegExp;
 }

@@ -1,4 +1,5 @@
-import { SURE_ENOUGH } from '../../answers/steps/steps.js';
+import { SURE_ENOUGH } from '../../answers/steps/shares.js';
+import { recordedBy } from '../../diagnosis/ranks/rank-view.js';
 import { markSteps } from '../../facts/accelerator.js';
 import { about, use } from '../../remedies/remedies.js';
 import { evidence } from '../kit/evidence.js';
@@ -29,14 +30,14 @@ export const rule: AnyRule = {
     const { steps } = view.facts;
     if (view.source === 'trace' && view.facts.accelerator.unread > 0)
       return silent('the events of this device are not understood, in whatever recording');
-    const byNsys = view.source === 'trace' && view.facts.accelerator.byNsys;
+    const recorded = recordedBy(view);
     const missing = [
-      steps.source === 'window' && `no steps are marked (${markSteps(byNsys)})`,
+      steps.source === 'window' && `no steps are marked (${markSteps(recorded)})`,
       steps.source !== 'window' && steps.count < 2 && 'only one whole step',
       view.source === 'log' && 'only an event log: it has phases, no kernels and operators',
       view.source === 'trace' &&
         !view.facts.hasHostEvents &&
-        `no host events (${byNsys ? 'nsys profile -t cuda,nvtx,osrt' : 'record ProfilerActivity.CPU'})`,
+        `no host events (${recorded.byNsys ? 'nsys profile -t cuda,nvtx,osrt' : 'record ProfilerActivity.CPU'})`,
     ].filter((text) => text !== false);
     const sure = verdict.confidence >= SURE.value && view.source === 'trace';
     if (verdict.bottleneck !== 'unknown' && (missing.length === 0 || sure))
@@ -51,7 +52,11 @@ export const rule: AnyRule = {
       evidence: [evidence(view, text)],
       price: null,
       ...(view.source === 'log' && verdict.bottleneck === 'gpu' ? { note: USUAL } : {}),
-      remedy: use('record-trace', { job, tooShort: (view.job?.steps ?? WINDOW_STEPS) < WINDOW_STEPS }),
+      remedy: use('record-trace', {
+        job,
+        tooShort: (view.job?.steps ?? WINDOW_STEPS) < WINDOW_STEPS,
+        ownProfiler: recorded.ownProfiler,
+      }),
     });
   },
 };

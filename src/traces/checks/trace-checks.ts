@@ -17,6 +17,7 @@ import { sortByTime } from '../../model/time-order.js';
 import { kindMask, type Trace } from '../../model/trace.js';
 import type { KindInfo, TraceData } from '../../model/trace-data.js';
 import { acceleratorOf } from '../accelerator.js';
+import { programOf, recordedOf } from '../program.js';
 import { completeSteps } from '../timeline/complete-steps.js';
 import { wholeSteps } from '../timeline/step-times.js';
 import type { TraceFacts } from '../trace-facts.js';
@@ -79,26 +80,30 @@ function noGpuWork(trace: Trace): readonly CheckResult[] {
 function noSteps(trace: Trace): readonly CheckResult[] {
   if (trace.steps.length > 0 || trace.data.rows === 0) return [];
   const marks = hostCalls(trace, OPTIMIZER_STEP) >= 2 || hostCalls(trace, WAITS_FOR_DATA) >= 2;
-  return unmarkedSteps(acceleratorOf(trace), marks);
+  return unmarkedSteps({ accelerator: acceleratorOf(trace), program: programOf(trace) }, marks);
 }
 
-function unmarkedSteps({ byNsys }: Accelerator, areFound: boolean): readonly CheckResult[] {
-  const unmarked = byNsys ? 'no NVTX ranges mark steps' : 'no ProfilerStep spans';
+function unmarkedSteps(
+  { accelerator, program }: Pick<TraceFacts, 'accelerator' | 'program'>,
+  areFound: boolean,
+): readonly CheckResult[] {
+  const unmarked = accelerator.byNsys ? 'no NVTX ranges mark steps' : 'no ProfilerStep spans';
   const [message, consequence] = areFound
     ? ['steps are found by what the job repeats', 'less exact']
     : ['the window is not divided into steps', 'figures are for the whole window'];
-  return found('warning', NO_STEPS, 1, `${unmarked}: ${message}`, `${consequence}; ${markSteps(byNsys)}`);
+  const marking = markSteps(recordedOf(accelerator, program));
+  return found('warning', NO_STEPS, 1, `${unmarked}: ${message}`, `${consequence}; ${marking}`);
 }
 const NO_STEPS = 'no-steps';
 
 /** The analysis may find steps that nothing marks. */
 export const withFoundSteps = (
   checks: readonly CheckResult[],
-  { steps, accelerator }: Pick<TraceFacts, 'steps' | 'accelerator'>,
+  facts: Pick<TraceFacts, 'steps' | 'accelerator' | 'program'>,
 ): readonly CheckResult[] =>
-  steps.source === 'window'
+  facts.steps.source === 'window'
     ? checks
-    : checks.flatMap((check) => (check.code === NO_STEPS ? unmarkedSteps(accelerator, true) : [check]));
+    : checks.flatMap((check) => (check.code === NO_STEPS ? unmarkedSteps(facts, true) : [check]));
 
 const hostCalls = (trace: Trace, name: RegExp): number =>
   trace.index.named(

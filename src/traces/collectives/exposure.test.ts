@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { unionOf } from '../../base/intervals.js';
-import { exposure } from './exposure.js';
+import { exposure } from './extract.js';
 
 const of = (covered: [number, number][], all: [number, number][]) => {
   const exposedOf = exposure(unionOf(covered), all);

@@ -1,6 +1,6 @@
 import { groupBy } from '../../base/group-by.js';
-import { gapsOf, type Spans, SpanUnion } from '../../base/intervals.js';
-import { indexInSorted } from '../../base/search.js';
+import { CoverageCursor, gapsOf, type Spans, SpanUnion } from '../../base/intervals.js';
+import { indexInSorted, lowerBound } from '../../base/search.js';
 import { CollectivesBuilder, type Entry } from '../../facts/collectives-builder.js';
 import type { RankCollectives } from '../../facts/rank-collectives.js';
 import { WorkSort } from '../../facts/time-class.js';
@@ -11,7 +11,6 @@ import type { GpuWork } from '../timeline/gpu-work.js';
 import type { StepTimes } from '../timeline/step-times.js';
 import { workSorts } from '../timeline/work-sorts.js';
 import { CollectiveArguments } from './arguments.js';
-import { exposure } from './exposure.js';
 import { GroupTable } from './groups.js';
 import { findHostOps, type HostOps } from './host-ops.js';
 
@@ -215,4 +214,32 @@ function recordsOfSpans({ trace, host, args }: Pass): Int32Array {
 
 function wholeNumber(text: string | null): bigint {
   return text !== null && /^-?\d{1,30}$/.test(text) ? BigInt(text) : 0n;
+}
+
+/**
+ * The part of each collective that nothing hides. Where several run at once, each has an equal part of that time, so that the
+ * sum is time that passed. `covered`: what hides them. `all`: every collective that is asked for.
+ */
+export function exposure(
+  covered: Spans,
+  all: readonly (readonly [start: number, end: number])[],
+): (start: number, end: number) => number {
+  const starts = Float64Array.from(all, ([start]) => start).sort();
+  const ends = Float64Array.from(all, ([start, end]) => Math.max(start, end)).sort();
+  const bounds = new Float64Array(2 * all.length);
+  /** Exposed time up to each bound, divided by the number of collectives that run. */
+  const until = new Float64Array(2 * all.length);
+  const cursor = new CoverageCursor(covered);
+  let [begun, ended] = [0, 0];
+  for (let i = 0; i < bounds.length; i++) {
+    const running = begun - ended;
+    const isStart = begun < starts.length && starts[begun]! <= ends[ended]!;
+    bounds[i] = isStart ? starts[begun++]! : ends[ended++]!;
+    if (i === 0) continue;
+    const [from, to] = [bounds[i - 1]!, bounds[i]!];
+    const exposed = running > 0 && to > from ? to - from - cursor.covered(from, to) : 0;
+    until[i] = until[i - 1]! + exposed / Math.max(1, running);
+  }
+  const at = (time: number) => until[lowerBound(bounds, time)] ?? 0;
+  return (start, end) => Math.max(0, at(end) - at(start));
 }

@@ -53,11 +53,17 @@ export interface HardwareInput {
 }
 
 /** Null: no shapes were recorded, or no kernel belongs to an operator that has them. */
-export function hardwareUse(input: HardwareInput): HardwareUse | null {
-  const { trace, work, kinds, stepOf, lastStep } = input;
+export function hardwareUse({
+  trace,
+  work,
+  kinds,
+  tree,
+  stepOf,
+  lastStep,
+}: HardwareInput): HardwareUse | null {
   const { data } = trace;
-  if (data.shapes.row.length === 0 || input.tree.length === 0) return null;
-  const groups = new Map<string, Group | null>();
+  if (data.shapes.row.length === 0 || tree.length === 0) return null;
+  const groups = new ShapeGroups(trace, tree);
   let total = 0;
   for (let i = 0; i < work.length; i++) {
     if (stepOf[i]! < 0 || stepOf[i]! >= lastStep) continue;
@@ -66,14 +72,14 @@ export function hardwareUse(input: HardwareInput): HardwareUse | null {
     if (!kind || !usesDevice(kind)) continue;
     const duration = work.end[i]! - work.start[i]!;
     total += duration;
-    const call = callOf(input, work.launchRow[i]!);
-    const group = call < 0 ? null : groupOf(input, groups, call, kind);
+    const call = groups.callOf(work.launchRow[i]!);
+    const group = call < 0 ? null : groups.of(call, kind);
     if (!group) continue;
     group.total += duration;
     group.calls.add(call);
     group.kernels.set(name, (group.kernels.get(name) ?? 0) + duration);
   }
-  const works = [...groups.values()].flatMap((group) => (group ? shapedWork(group, trace, kinds) : []));
+  const works = groups.list.flatMap((group) => shapedWork(group, trace, kinds));
   return works.length > 0 ? { works: works.sort((a, b) => b.total - a.total).slice(0, KEPT), total } : null;
 }
 
@@ -83,51 +89,89 @@ const usesDevice = ({ class: of, copy }: KernelKind): boolean =>
 /** What an operator calls to do its own work. */
 const PART_OF_CALLER = /convolution|attention/;
 
-/** The innermost operator with shapes that asked for this launch; −1: none. */
-function callOf({ trace, tree }: HardwareInput, launchRow: number): number {
-  const { data, strings } = trace;
-  let call = launchRow < 0 ? -1 : tree.indexOf(launchRow);
-  for (; call >= 0; call = tree.parent[call]!) {
-    if (indexInSorted(data.shapes.row, tree.row[call]!) < 0) continue;
-    const name = strings.text(data.name[tree.row[call]!]!);
-    if (hasFormula(name) || !PART_OF_CALLER.test(name)) return call;
-  }
-  return -1;
-}
-
 /** Bytes of an element by the number format that a kernel's name states; 0: unknown. */
 const SIZES: Readonly<Partial<Record<Precision, number>>> = { fp64: 8, fp32: 4, tf32: 4, fp16: 2, bf16: 2 };
 
-function groupOf(
-  { trace, tree }: HardwareInput,
-  groups: Map<string, Group | null>,
-  call: number,
-  kind: KernelKind,
-): Group | null {
-  const { data, strings } = trace;
-  const row = tree.row[call]!;
-  const at = indexInSorted(data.shapes.row, row);
-  const { dims, types, values } = data.shapes;
-  const key = `${data.name[row]} ${dims[at]} ${types[at]} ${values[at]} ${hasFormula(strings.text(data.name[row]!)) ? '' : kind.class}`;
-  const known = groups.get(key);
-  if (known !== undefined) return known;
-  const operator = strings.text(data.name[row]!);
-  const read = new OperatorCall({
-    dims: strings.value(dims[at]!),
-    types: strings.value(types[at]!),
-    values: strings.value(values[at]!),
-  });
-  const does = operatorWork(operator, read, kind.class, SIZES[kind.precision] ?? 0);
-  const group = does && {
-    ...does,
-    operator,
-    shapes: shapesText(read),
-    calls: new Set<number>(),
-    kernels: new Map<number, number>(),
-    total: 0,
-  };
-  groups.set(key, group);
-  return group;
+/** What the name of an operator says about whose work its kernels are. */
+const [OWN, ANY, CALLERS] = [0, 1, 2];
+
+/** Calls by operator and shapes. It is asked about every kernel: keys are numbers, and names are tested once. */
+class ShapeGroups {
+  readonly list: Group[] = [];
+  readonly #trace: Trace;
+  readonly #tree: HostTree;
+  readonly #ownerOf: (name: number) => number;
+  readonly #pairs = new Map<number, number>();
+  readonly #known = new Map<WorkClass | '', Map<number, Group | null>>();
+
+  constructor(trace: Trace, tree: HostTree) {
+    this.#trace = trace;
+    this.#tree = tree;
+    this.#ownerOf = trace.strings.memo((name) =>
+      hasFormula(name) ? OWN : PART_OF_CALLER.test(name) ? CALLERS : ANY,
+    );
+  }
+
+  /** The innermost operator with shapes that asked for this launch; −1: none. */
+  callOf(launchRow: number): number {
+    const { data } = this.#trace;
+    const { row, parent } = this.#tree;
+    let call = launchRow < 0 ? -1 : this.#tree.indexOf(launchRow);
+    for (; call >= 0; call = parent[call]!) {
+      const isCallers = this.#ownerOf(data.name[row[call]!]!) === CALLERS;
+      if (!isCallers && indexInSorted(data.shapes.row, row[call]!) >= 0) break;
+    }
+    return call;
+  }
+
+  /** Null: what its operator does is not known. */
+  of(call: number, kind: KernelKind): Group | null {
+    const { data } = this.#trace;
+    const row = this.#tree.row[call]!;
+    const name = data.name[row]!;
+    const at = indexInSorted(data.shapes.row, row);
+    const { dims, types, values } = data.shapes;
+    const ofClass = this.#ownerOf(name) === OWN ? '' : kind.class;
+    const groups = this.#known.get(ofClass) ?? new Map<number, Group | null>();
+    this.#known.set(ofClass, groups);
+    const key = this.#pair(this.#pair(name, dims[at]!), this.#pair(types[at]!, values[at]!));
+    const known = groups.get(key);
+    if (known !== undefined) return known;
+    const group = this.#make(name, at, kind);
+    groups.set(key, group);
+    if (group) this.list.push(group);
+    return group;
+  }
+
+  /** The same number for the same two numbers below 2 ** 26. */
+  #pair(a: number, b: number): number {
+    const key = a * 2 ** 26 + b;
+    const known = this.#pairs.get(key) ?? this.#pairs.size;
+    if (known === this.#pairs.size) this.#pairs.set(key, known);
+    return known;
+  }
+
+  #make(name: number, at: number, kind: KernelKind): Group | null {
+    const { strings, data } = this.#trace;
+    const { dims, types, values } = data.shapes;
+    const operator = strings.text(name);
+    const read = new OperatorCall({
+      dims: strings.value(dims[at]!),
+      types: strings.value(types[at]!),
+      values: strings.value(values[at]!),
+    });
+    const does = operatorWork(operator, read, kind.class, SIZES[kind.precision] ?? 0);
+    return (
+      does && {
+        ...does,
+        operator,
+        shapes: shapesText(read),
+        calls: new Set<number>(),
+        kernels: new Map<number, number>(),
+        total: 0,
+      }
+    );
+  }
 }
 
 /** Tensors named, and characters. */

@@ -40,6 +40,17 @@ describe('a loop without marks', () => {
     expect(stepsIn(steps(6, 100, layers)).source).toBe('window');
   });
 
+  it('has no steps if layers that wait for the device repeat inside one call of the model', () => {
+    const model = (name: string) => `${steps(6, 100, LOOP)}\n host 1  ${name} 0-600`;
+    expect(stepsIn(model('nn.Module: Experts_0')).source).toBe('window');
+    expect(stepsIn(model('Torch-Compiled Region: 0/0')).source).toBe('window');
+    expect(stepsIn(model('a range around the loop')).source).toBe('launches');
+  });
+
+  it('has steps if each is one call of the model', () => {
+    expect(stepsIn(steps(6, 100, `${LOOP}\n host 1  nn.Module: Net_0 10-95`)).source).toBe('launches');
+  });
+
   it('is divided by token although an attention kernel changes with every fourth one', () => {
     const token = (n: number) => (n % 4 === 3 ? LOOP.replace('gemm 35', 'aligned_gemm 35') : LOOP);
     const { source, lengths } = stepsIn(

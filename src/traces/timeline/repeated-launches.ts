@@ -1,5 +1,7 @@
+import { lowerBound } from '../../base/search.js';
 import { median } from '../../base/statistics.js';
 import { Category } from '../../model/category.js';
+import { RUNS_PARTS } from '../../model/host-names.js';
 import type { Trace } from '../../model/trace.js';
 import type { GpuWork } from './gpu-work.js';
 import type { HostSpans } from './host-spans.js';
@@ -26,7 +28,8 @@ interface Launches {
 /**
  * For a loop that marks no steps: times at which its sequence of launches begins again, and the end of the last one. The
  * longest sequence that repeats counts, because a step repeats its layers. Each repetition must hand data over or wait for the
- * device: otherwise it may be a layer. Empty: nothing shows what a step is.
+ * device: otherwise it may be a layer. Layers of experts wait too, but they run inside one call of the model. Empty: nothing
+ * shows what a step is.
  */
 export function repeatedLaunches(trace: Trace, work: GpuWork, host: HostSpans): readonly number[] {
   const launches = inOrder(trace, work);
@@ -36,7 +39,7 @@ export function repeatedLaunches(trace: Trace, work: GpuWork, host: HostSpans): 
     if (!launches.computes.subarray(at[0], at[1]).includes(1)) continue;
     const from = widestGap(launches, at);
     const starts = at.map((index) => launches.end[index + from - 1] ?? launches.start[index]!);
-    if (!handsOverInEach(launches, host, starts)) break;
+    if (!handsOverInEach(launches, host, starts) || areParts(trace, starts)) break;
     if (found.at.length === 0 || isPartOf(found.at, at)) found = { at, starts };
   }
   return found.starts;
@@ -144,6 +147,20 @@ function widestGap({ start, end }: Launches, at: readonly number[]): number {
     if (gap > widest) [best, widest] = [offset, gap];
   }
   return best;
+}
+
+/** Whether one call of a module, an operator or a compiled region runs several of them. */
+function areParts({ data, index }: Trace, starts: readonly number[]): boolean {
+  const { ts, dur } = data;
+  const calls = index.named(
+    (k) => k.phase === 'X' && (k.category === Category.pythonFunction || k.category === Category.cpuOp),
+    (text) => RUNS_PARTS.test(text),
+  );
+  return calls.some((row) => {
+    // Where a repetition begins is known only to a launch: one such time may be in a call that runs no whole repetition.
+    const third = starts[lowerBound(starts, ts[row]!) + 2];
+    return third !== undefined && third <= ts[row]! + dur[row]!;
+  });
 }
 
 function handsOverInEach(

@@ -39,7 +39,7 @@ export interface ProcessStacks {
 
 /** Fewer samples of a process say nothing about a hang. */
 const LEAST_SAMPLES = 3;
-/** Switches a second of a main thread that only waits. A poll that times out every 5 s is still a wait. */
+/** Switches per second of a main thread that only waits. A poll that times out every 5 s is still a wait. */
 const STANDS_STILL = 2;
 
 const COLLECTIVE =
@@ -51,7 +51,8 @@ const COMPILER =
   /torch\/_dynamo\/(?:convert_frame|symbolic_convert)\.py|torch\/_inductor\/(?:graph|scheduler|async_compile)\.py/;
 const TORCH = /\/torch\//;
 /** Capture's own hooks too: run from a checkout they are not in site-packages. */
-const LIBRARY = /site-packages\/|\/whyslow_capture\/|dist-packages\/|\/lib\/python[\d.]+\/|^<frozen/;
+const LIBRARY =
+  /site-packages\/|\/whyslow_(?:capture|dropins|training|trials)\/|dist-packages\/|\/lib\/python[\d.]+\/|^<frozen/;
 
 export function processStacks(samples: readonly StackSample[], activity: Activity): readonly ProcessStacks[] {
   const byPid = groupBy(samples, (sample) => sample.pid);

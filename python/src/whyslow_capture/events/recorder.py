@@ -12,8 +12,7 @@ import torch
 from ..layout import TRAINING_STEP
 from ..problems import ProblemLog, describe
 from .budget import OverheadBudget
-from .device import ANCHOR_EVERY_NS, CudaDevice
-from .pending import PendingSamples
+from .device import ANCHOR_EVERY_NS, CudaDevice, PendingSamples
 from .sample import Sample, micro_of
 from .step_buffer import MAX_STEPS, StepBuffer
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..patching import Patches
 from . import collectives, dataloader, optimizer
@@ -13,7 +10,10 @@ from .backward import BackwardWatch
 from .copies import CopyTimer
 from .forward import ForwardEntry
 from .gradient_sync import GradientSync
-from .phase_tracker import HookedCapture, PhaseTracker
+from .phase_tracker import PhaseTracker
+
+if TYPE_CHECKING:
+    from ..session import Capture
 
 __all__ = ["InstalledHooks", "install"]
 
@@ -54,7 +54,7 @@ class InstalledHooks:
             tracker.recorder.buffer.on_step = None
 
 
-def install(capture: HookedCapture, *, steps: str, groups: frozenset[str]) -> InstalledHooks:
+def install(capture: Capture, *, steps: str, groups: frozenset[str]) -> InstalledHooks:
     """`steps`: "optimizer" if optimizer steps end training steps, by capture.optimizer_step(); otherwise "manual"."""
     tracker = PhaseTracker(capture, ends_steps=steps == "optimizer")
     patches = Patches(tracker.problems)
@@ -71,7 +71,6 @@ def install(capture: HookedCapture, *, steps: str, groups: frozenset[str]) -> In
         # If a version of torch does not allow one of them, the others still work.
         with tracker.problems.guard(f"hook-{name}", f"installing the {name} hook"):
             parts[name]()
-    _installed.add(installed)
     return installed
 
 
@@ -89,17 +88,3 @@ def _watch_models(tracker: PhaseTracker, patches: Patches, groups: frozenset[str
         return get_hook_stubs
 
     tracker.loop.may_watch = patches.put("torch.jit._recursive.get_hook_stubs", make) is not None
-
-
-# A forked child does not train and gets the original torch back.
-_installed: weakref.WeakSet[InstalledHooks] = weakref.WeakSet()
-
-
-def _uninstall_in_child() -> None:
-    for installed in list(_installed):
-        with contextlib.suppress(Exception):  # a child has no one to report to
-            installed()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_uninstall_in_child)

@@ -11,8 +11,8 @@ import torch
 from .. import process
 from ..layout import collective
 from ..patching import Hook
+from .collectives import suffix
 from .dynamo import compiles_backward, never_compiled
-from .groups import suffix
 from .modules import Module
 
 if TYPE_CHECKING:

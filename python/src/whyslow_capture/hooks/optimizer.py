@@ -14,11 +14,8 @@ if TYPE_CHECKING:
     from .phase_tracker import PhaseTracker
 
 
-class Recording(Protocol):
-    recording: bool
-
-
 class OptimizerTarget(Protocol):
+    recorder: Any
     sees_steps: bool
     plain_optimizer: int
     """The id of an optimizer whose steps end training steps, while nothing else needs to be seen. 0: none."""
@@ -27,8 +24,6 @@ class OptimizerTarget(Protocol):
         """Ends a training step of that optimizer. False if `optimizer_ends` must be called."""
         ...
 
-    @property
-    def recorder(self) -> Recording: ...
     def optimizer_begins(self, optimizer: object) -> None: ...
     def optimizer_ends(self, optimizer: object) -> None: ...
     def failed(self, error: Exception) -> None: ...

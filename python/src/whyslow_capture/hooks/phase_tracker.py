@@ -4,28 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import torch
 
-from ..events.recorder import Recorder
-from ..job.clock import JobClock
 from ..layout import BACKWARD, DATA_WAIT, OPTIMIZER
-from ..loader_watch import LoaderWatch
-from ..messages import Messages
-from ..parameter_types import ParameterTypes
-from ..problems import ProblemLog, describe
-from ..small_collectives import SmallCollectives
-from .iterations import IterationTracker
+from ..problems import describe
+from .iterations import IterationTracker, LoopPeriod, PassSteps
 from .modules import KnownModules
 from .no_grad_regions import NoGradRegions
 from .optimizer import attached, set_pre_hook
 from .optimizer_roles import OptimizerRoles
-from .pass_steps import PassSteps
-from .periods import LoopPeriod
 from .step_marks import StepMarks
 
 if TYPE_CHECKING:
+    from ..session import Capture
     from .backward import BackwardWatch
     from .copies import CopyTimer
     from .forward import ForwardEntry
@@ -42,24 +35,8 @@ IN_BACKWARD = -1
 BY_PASS = -2
 
 
-class HookedCapture(Protocol):
-    """The part of a capture that hooks need."""
-
-    recorder: Recorder
-    problems: ProblemLog
-    loaders: LoaderWatch
-    parameters: ParameterTypes
-    collectives: SmallCollectives
-    messages: Messages
-    job_clock: JobClock
-
-    def optimizer_step(self) -> None: ...
-    def end_quiet_step(self) -> bool: ...
-    def iteration_changed(self, rounds: int) -> None: ...
-
-
 class PhaseTracker:
-    def __init__(self, capture: HookedCapture, *, ends_steps: bool) -> None:
+    def __init__(self, capture: Capture, *, ends_steps: bool) -> None:
         self.recorder = capture.recorder
         self.problems = capture.problems
         self.loaders = capture.loaders

@@ -7,16 +7,19 @@ import multiprocessing
 import multiprocessing.util
 import os
 import threading
+from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from torch.utils.data import get_worker_info
 
 from ..api import RUN_DEFAULTS
-from ..config import load_config
+from ..config_sources import load_config
 from ..hooks import optimizer as optimizer_hooks
 from ..hooks.dynamo import is_compiling, never_compiled, not_compiled
-from ..hooks.optimizer import OptimizerTarget, Recording
+from ..hooks.optimizer import OptimizerTarget
 from ..job import timers_of_process
+from ..memory import watch_of_process
 from ..patching import Patches, find, leave_out_caller
 from ..problems import ProblemLog, describe
 from ..touched import BY_ID
@@ -43,7 +46,8 @@ class AutoStart:
         self.problems = ProblemLog()
         self._patches = Patches(self.problems)
         self._waiting = True
-        self.recorder: Recording = _Always()
+        # In place of a recorder, so that the optimizer hooks report every step.
+        self.recorder: Any = SimpleNamespace(recording=True)
         self.sees_steps = False
         self.plain_optimizer = 0
 
@@ -108,12 +112,6 @@ class AutoStart:
             self.failed(error)
 
 
-class _Always:
-    """A recorder stand-in, so that the optimizer hooks report every step."""
-
-    recording = True
-
-
 def on_main_thread() -> bool:
     """A prefetch thread does not train. If the job trains on another thread, its optimizer steps start the capture."""
     return threading.current_thread() is threading.main_thread()
@@ -159,7 +157,10 @@ class ForkWatch:
 
 def start_when_training_begins() -> None:
     starter = AutoStart()
-    groups = load_config({"defaults": RUN_DEFAULTS}, problems=starter.problems).hook_groups
+    config = load_config({"defaults": RUN_DEFAULTS}, problems=starter.problems)
+    groups = config.hook_groups
+    if config.enabled:
+        watch_of_process(config.memory, starter.problems).start(Path(config.out).expanduser().absolute())
     with starter.problems.guard("job-hooks", "timing the job between steps"):
         timers_of_process(starter.problems).install(groups)
     starter.arm(groups)

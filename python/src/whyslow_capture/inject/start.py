@@ -8,47 +8,64 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
     from typing import Any
 
 
-class TorchFinder:
+class AfterImport:
     """
-    Stays on `sys.meta_path` until torch has really been imported: transformers only searches for its spec to see if it
-    is installed. The module, its spec and its loader stay unchanged.
+    Acts on modules once the job has really imported them: transformers, for one, only searches for the spec of torch to
+    see if it is installed. Finds nothing itself: a module, its spec and its loader stay as they are. `job/imports.py`
+    uses it too.
     """
+
+    def __init__(self, waiting: "dict[str, Callable[[ModuleType], object]]") -> None:
+        self._waiting = waiting
+        # Two of these may wait for the same module, and each asks the other.
+        self._asking: set[str] = set()
+        sys.meta_path.insert(0, self)
 
     def find_spec(
         self, name: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None
     ) -> "ModuleSpec | None":
-        if name != "torch":
+        if name not in self._waiting or name in self._asking:
             return None
-        for finder in sys.meta_path:
-            find = None if finder is self else getattr(finder, "find_spec", None)
-            spec: ModuleSpec | None = None if find is None else find(name, path, target)
-            if spec is not None:
-                self._arm_after(spec.loader)
-                return spec
+        self._asking.add(name)
+        try:
+            for finder in list(sys.meta_path):
+                find = None if finder is self else getattr(finder, "find_spec", None)
+                spec: ModuleSpec | None = None if find is None else find(name, path, target)
+                if spec is not None:
+                    self._act_after(spec.loader, name)
+                    return spec
+        finally:
+            self._asking.discard(name)
         return None
 
-    def _arm_after(self, loader: "Any") -> None:
+    def leave(self) -> None:
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+    def _act_after(self, loader: "Any", name: str) -> None:
         execute = getattr(loader, "exec_module", None)
         if execute is None:
             return
 
         def exec_module(module: "ModuleType") -> None:
-            del loader.exec_module
+            # Absent if another of these waits for the same module: its function has removed it, and calls ours.
+            vars(loader).pop("exec_module", None)
             execute(module)
-            if self in sys.meta_path:
-                sys.meta_path.remove(self)
-                arm()
+            act = self._waiting.pop(name, None)
+            if act is not None:
+                act(module)
 
         try:
             loader.exec_module = exec_module
         except AttributeError:
-            say("torch has an import loader that cannot be watched")
+            if name == "torch":
+                say("torch has an import loader that cannot be watched")
 
 
 class OurPackage:
@@ -64,7 +81,7 @@ class OurPackage:
     def find_spec(
         self, name: str, path: "Sequence[str] | None" = None, target: "ModuleType | None" = None
     ) -> "ModuleSpec | None":
-        if name not in ("whyslow_capture", "whyslow_trials") or not self.source:
+        if name not in ("whyslow_capture", "whyslow_training", "whyslow_trials") or not self.source:
             return None
         from _frozen_importlib_external import PathFinder
 
@@ -83,7 +100,12 @@ def watch_for_torch() -> None:
     if "torch" in sys.modules:  # imported by a .pth file
         arm()
     else:
-        sys.meta_path.insert(0, TorchFinder())
+
+        def imported(_: "ModuleType") -> None:
+            finder.leave()
+            arm()
+
+        finder = AfterImport({"torch": imported})
 
 
 def arm() -> None:

@@ -26,8 +26,7 @@ from ..config import Settings
 from ..handle import CaptureHandle
 from ..patching import Patches
 from ..problems import ProblemLog
-from .framework_steps import FrameworkSteps
-from .optional import raise_missing
+from .framework_steps import FrameworkSteps, raise_missing
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..api import active_session, capture
-from ..config import Settings, load_config
+from ..config import Settings
+from ..config_sources import load_config
 from ..problems import ProblemLog
-from .at_end import AtEnd, Opened
 
 if TYPE_CHECKING:
+    from whyslow.at_end import AtEnd, Opened
+
     from ..session import Capture
 
 FOLDER = "whyslow"
@@ -60,6 +62,8 @@ class FrameworkSteps:
             # None if capture is off.
             self.capture, self._is_ours = active_session(), True
             if self.capture is not None:
+                from whyslow.at_end import AtEnd
+
                 self._at_end = AtEnd(self.capture, self._problems, loggers)
 
     def step(self) -> None:
@@ -94,3 +98,18 @@ class FrameworkSteps:
         self.close()
         if at_end is not None:
             at_end.report(self._step, loggers)
+
+
+def missing_base(module: str, needs: str, install: str, cause: Exception) -> Any:
+    """A base class in place of the framework's. Creating an object of it raises a clear ImportError."""
+
+    class Missing:
+        def __new__(cls, *_: object, **__: object) -> NoReturn:
+            raise_missing(module, needs, install, cause)
+
+    return Missing
+
+
+def raise_missing(module: str, needs: str, install: str, cause: Exception) -> NoReturn:
+    found = "" if isinstance(cause, ModuleNotFoundError) else f" ({type(cause).__name__}: {cause})"
+    raise ImportError(f"{module} needs {needs}: pip install {install}{found}") from cause

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..config import Settings
 from ..handle import CaptureHandle
-from .framework_steps import FrameworkSteps
-from .optional import missing_base
+from .framework_steps import FrameworkSteps, missing_base
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -19,14 +19,13 @@ from typing import Any
 
 from .. import layout, manifest, process
 from ..api import active_session
-from ..config import load_config
+from ..config_sources import load_config
 from ..own_files import partial_path
 from ..problems import ProblemLog
 from ..run_name import agreed_run_id, run_id
-from ..trace.compress import compress
+from ..trace.export import compress
 from ..trace.mesh import coordinates_of
-from .framework_steps import FOLDER
-from .optional import raise_missing
+from .framework_steps import FOLDER, raise_missing
 
 # torchtitan: <folder>/iteration_<step>/rank<rank>_trace.json[.gz]
 _STEP = re.compile(r"iteration_(\d+)")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from threading import get_ident
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
+from .. import process
 from ..events.sample import Totals
 from ..problems import ProblemLog, describe
 from .where import code_line
@@ -73,7 +71,10 @@ class JobClock:
         """An evaluation is open that began with `model.eval()`, so the end of a step must be reported."""
         self.last_step_at = 0
         """Set by `Capture.step`."""
-        self.started_at = process_start_ns()
+        # When the process started.
+        self.started_at = perf_counter_ns() - process.age_ns()
+        self.compiled_first_ns = 0
+        """Set by the hooks: compiled before training began, for the model was called already."""
         self.phases: dict[str, PhaseTotal] = {}
         self._thread = get_ident()
         self.recorder: Recorder | None = None
@@ -261,6 +262,7 @@ class JobClock:
         largest = sorted(phases.items(), key=lambda item: -item[1].ns)[:MAX_NAMED]
         return {
             "start_ms": _ms(self.started_at - origin_ns),
+            "compiled_first_ms": _ms(self.compiled_first_ns),
             "last_step_ms": _ms(self.last_step_at - origin_ns),
             "end_ms": _ms(perf_counter_ns() - origin_ns),
             "tail_ms": _ms(self._tail_ns if self._tail_step == step else 0),
@@ -292,15 +294,3 @@ def _add_to(table: dict[str, int], key: str, ns: int) -> None:
 
 def _ms(ns: int) -> float:
     return round(ns / 1e6, 3)
-
-
-def process_start_ns() -> int:
-    """When this process started, on the clock of `perf_counter_ns`; if the system does not know: now."""
-    now = perf_counter_ns()
-    with suppress(Exception):
-        with open("/proc/self/stat") as file:
-            # The name of the program, in brackets, may contain spaces. The start is field 22.
-            ticks = int(file.read().rpartition(")")[2].split()[19])
-        since_boot = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
-        return now - max(0, int(since_boot * 1e9))
-    return now

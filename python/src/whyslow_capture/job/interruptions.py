@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache, partial
+from time import perf_counter_ns
 from types import CodeType, FrameType
 from typing import Any
 
@@ -48,6 +49,8 @@ class Interruptions:
         self._clock = clock
         self._collecting: OpenPhase | None = None
         self._compiling: OpenPhase | None = None
+        # 0: not before training.
+        self._compiles_first_at = 0
         self._forget_import: Callable[[], object] | None = None
         self._hooks: list[Hook] = []
         # Bound once, so that they can be found again in the lists they are put in.
@@ -88,6 +91,7 @@ class Interruptions:
     def _make_start(self) -> Callable[..., None]:
         def start(*_: object) -> None:
             self._compiling = self._clock.enter("compile", "torch.compile")
+            self._compiles_first_at = 0 if self._clock.has_started else perf_counter_ns()
 
         return start
 
@@ -95,5 +99,8 @@ class Interruptions:
         def end(*_: object) -> None:
             frame, self._compiling = self._compiling, None
             self._clock.leave(frame, at=sys._getframe(1))
+            began, self._compiles_first_at = self._compiles_first_at, 0
+            if began and not self._clock.has_started:
+                self._clock.compiled_first_ns += perf_counter_ns() - began
 
         return end

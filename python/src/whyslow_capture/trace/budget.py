@@ -8,14 +8,15 @@ the warm-up step is recorded first and thrown away. The number of its events sho
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
+from .. import process
 from ..config import TraceConfig
-from .memory import HostMemory, host_memory
+from ..cores import CGROUPS, control_groups
 
 MB = 1 << 20
 # Bytes of memory per event when the profiler stops. Measured with torch 2.13 (210,000 CPU events): 236 while recording
@@ -34,6 +35,8 @@ DISK_MARGIN = 64 * MB
 LEAST_ALLOWANCE = 64 * MB
 # How often to ask the host, at boundaries of steps and phases, on the same clock.
 LOOK_EVERY_S = 0.2
+# cgroup v1 writes a number near 2^63 for "no limit".
+NO_LIMIT = 1 << 60
 
 
 def free_disk(folder: Path) -> tuple[int, int]:
@@ -43,6 +46,57 @@ def free_disk(folder: Path) -> tuple[int, int]:
             usage = shutil.disk_usage(existing)
             return usage.free, usage.total
     raise FileNotFoundError(folder)
+
+
+@dataclass(frozen=True)
+class HostMemory:
+    total: int
+    available: int
+
+
+def host_memory(proc: Path = Path("/proc"), cgroups: Path = CGROUPS) -> HostMemory | None:
+    """The tightest limit of the machine and all control groups of this process: exceeding any of them kills."""
+    found = _of_machine(proc)
+    if found is None:
+        return None
+    total, available = found.total, found.available
+    for group in control_groups(("memory",), str(proc / "self/cgroup"), cgroups):
+        limited = _of_group(group)
+        if limited is not None:
+            total, available = min(total, limited.total), min(available, limited.available)
+    return HostMemory(total, max(0, available))
+
+
+def _of_machine(proc: Path) -> HostMemory | None:
+    values: dict[str, int] = {}
+    try:
+        for line in (proc / "meminfo").read_text().splitlines():
+            name, _, rest = line.partition(":")
+            if name in ("MemTotal", "MemAvailable"):
+                values[name] = int(rest.split()[0]) * 1024
+        return HostMemory(values["MemTotal"], values["MemAvailable"])
+    except (OSError, ValueError, IndexError, KeyError):
+        return None
+
+
+def _of_group(group: Path) -> HostMemory | None:
+    for limit_file, used_file, reclaimable in (
+        ("memory.max", "memory.current", "inactive_file"),
+        ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    ):
+        try:
+            limit = (group / limit_file).read_text().strip()
+            if limit == "max" or int(limit) >= NO_LIMIT:
+                continue
+            used = int((group / used_file).read_text())
+            # The kernel drops inactive file pages before it kills anything.
+            for line in (group / "memory.stat").read_text().splitlines():
+                if line.startswith(reclaimable + " "):
+                    used -= int(line.split()[1])
+            return HostMemory(int(limit), int(limit) - max(0, used))
+        except (OSError, ValueError, IndexError):
+            continue
+    return None
 
 
 class WindowBudget:
@@ -162,11 +216,7 @@ class WindowBudget:
 
 def ranks_sharing_host(recording: int) -> int:
     """How many of the `recording` ranks can be on this host."""
-    try:
-        local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-    except ValueError:
-        local = 1
-    return max(1, min(local, recording))
+    return max(1, min(process.local_world_size() or 1, recording))
 
 
 def _floor(host: HostMemory) -> int:

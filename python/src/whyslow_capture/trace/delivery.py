@@ -10,8 +10,7 @@ from pathlib import Path
 from ..own_files import make_folders, partial_path
 from ..problems import ProblemLog, describe
 from .budget import MB, WindowBudget
-from .export import Compression, Exporter
-from .profiler import clean_after_save
+from .export import Exporter, clean_after_save
 from .profiler_use import PROFILER_USE
 from .report import WindowReport, WindowReports
 from .schedule import WindowPlan
@@ -31,7 +30,7 @@ class Delivery:
         self._problems, self._path_of, self._new_budget = problems, path_of, new_budget
         self._max_pending = max_pending
         self.reports = WindowReports(on_end)
-        self.exporter = Exporter(problems)
+        self.exporter = Exporter(problems, self.reports)
         # Of the last window that ended.
         self.last_report: WindowReport | None = None
 
@@ -49,12 +48,10 @@ class Delivery:
 
     def refuse(self, plan: WindowPlan, code: str, reason: str) -> None:
         self._problems.warn(code, f"no profiler window for steps {plan.first} to {plan.end - 1}: {reason}")
-        self.report_failure(plan, None, reason)
+        self.fail(WindowReport(plan), reason)
 
-    def report_failure(self, plan: WindowPlan, last_step: int | None, reason: str) -> None:
-        report = WindowReport(plan, None, last_step, None)
-        report.fail(reason)
-        self.reports.add(report)
+    def fail(self, report: WindowReport, reason: str) -> None:
+        report.end("failed", reason)
         self.reports.end(report)
 
     def finish(self, window: Window, target: Path, budget: WindowBudget | None) -> None:
@@ -63,63 +60,45 @@ class Delivery:
         """
         raw = partial_path(target, ".json")
         report = self.last_report = WindowReport(window.plan, str(target), window.last_step, window.cut)
-        is_handed_over = False
+        is_saved = False
         try:
-            is_handed_over = self._write(window, target, raw, budget, report)
+            is_saved = self._save(window, raw, budget, report)
         except Exception as error:
             self._problems.warn("trace_export", f"writing a trace to {target} failed: {describe(error)}")
-            report.fail(describe(error))
+            report.end("failed", describe(error))
         finally:
-            self._detach(window, report)
-            if not is_handed_over:
-                window.release()
-                clean_after_save(str(raw))
+            report.detached, report.seconds = window.detached, dict(window.seconds)
+            if is_saved:
+                self.reports.add(report)
+                self.exporter.submit(raw, target, report)
+            else:
+                clean_after_save(raw)
                 with suppress(OSError):
                     target.parent.rmdir()  # fails unless it is empty
+            try:
+                window.release()
+                with self._problems.guard("trace_detach", "detaching the profiler from the GPU"):
+                    window.detach()
+            finally:
                 report.seconds = dict(window.seconds)
-                self.reports.add(report)
-                self.reports.end(report)
+                if not is_saved:
+                    self.reports.end(report)
 
-    def _detach(self, window: Window, report: WindowReport) -> None:
-        report.detached = window.detached
-        with self._problems.guard("trace_detach", "detaching the profiler from the GPU"):
-            window.detach()
-        report.seconds = dict(window.seconds)
-
-    def _write(
-        self, window: Window, target: Path, raw: Path, budget: WindowBudget | None, report: WindowReport
-    ) -> bool:
+    def _save(self, window: Window, raw: Path, budget: WindowBudget | None, report: WindowReport) -> bool:
         was_recording = window.state is State.RECORDING
         window.stop()
         if not was_recording:
-            report.miss(window.cut or "the job did not reach its steps")
+            report.end("missed", window.cut or "the job did not reach its steps")
             return False
         refusal = None if budget is None else budget.refuse_export()
         if refusal is not None:
             self._problems.warn("trace_disk", f"a trace was not written: {refusal}")
-            report.fail(refusal)
+            report.end("failed", refusal)
             return False
         make_folders(raw.parent)
         report.raw_bytes = window.save(str(raw))
         window.release()
-        report.seconds = dict(window.seconds)
-        self._hand_over(raw, target, report)
         return True
-
-    def _hand_over(self, raw: Path, target: Path, report: WindowReport) -> None:
-        def on_end(size: int, problem: str | None) -> None:
-            report.bytes = size
-            if problem is None:
-                report.succeed()
-            else:
-                report.fail(problem)
-            self.reports.end(report)
-
-        self.reports.add(report)
-        name = target.name
-        archived_as = name.removesuffix(".tar.gz") + ".json" if name.endswith(".tar.gz") else None
-        partial = partial_path(target, ".gz")
-        self.exporter.submit(Compression(raw, report.raw_bytes, target, partial, archived_as, on_end))
 
     def _refusal(self, plan: WindowPlan, target: Path, longest_gap_s: float) -> tuple[str, str] | None:
         """(code, reason) if no window can open now."""

@@ -139,15 +139,6 @@ def _is_whole(raw: str) -> bool:
     return last_line == b"}" or (last_line.endswith(b"}") and last_line.strip() != b"}")
 
 
-def clean_after_save(raw: str) -> None:
-    """Removes the files that a save left behind, whether it succeeded or failed."""
-    for path in (raw, raw + ".tmp"):
-        try:
-            os.remove(path)
-        except OSError:
-            continue
-
-
 def _experimental_config(options: TraceConfig) -> Any:
     if options.with_stack:
         return None  # stacks are built from events that trace_only leaves out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -12,12 +13,12 @@ from .schedule import WindowPlan
 KEPT = 50
 
 
-@dataclass
+@dataclass(eq=False)
 class WindowReport:
     plan: WindowPlan
-    path: str | None
-    last_step: int | None
-    cut: str | None
+    path: str | None = None
+    last_step: int | None = None
+    cut: str | None = None
     status: str = "pending"
     message: str = ""
     raw_bytes: int = 0
@@ -25,18 +26,12 @@ class WindowReport:
     seconds: dict[str, float] = field(default_factory=dict)
     # Whether nothing of the profiler stays attached to the GPU. None: it did not record the GPU, or never stopped.
     detached: bool | None = None
-    # What the steps after it show (see afterwards.py).
+    # What the steps after it show (see slowdown.py).
     afterwards: dict[str, object] = field(default_factory=dict)
 
-    def succeed(self) -> None:
-        self.status = "done" if self.cut is None else "cut"
-        self.message = self.cut or ""
-
-    def fail(self, why: str) -> None:
-        self.status, self.message, self.path = "failed", why, None
-
-    def miss(self, why: str) -> None:
-        self.status, self.message, self.path = "missed", why, None
+    def end(self, status: str, why: str) -> None:
+        """It has no trace: "failed" or "missed"."""
+        self.status, self.message, self.path = status, why, None
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -59,8 +54,8 @@ class WindowReports:
         self._on_end = on_end
         # Reentrant: the end of a window may interrupt the thread that holds it, and reports too.
         self._lock = threading.RLock()
-        self._newest: list[WindowReport] = []
-        self._counts: dict[str, int] = {}
+        self._newest: deque[WindowReport] = deque(maxlen=KEPT)
+        self._counts: Counter[str] = Counter()
         self._seconds = 0.0
 
     def __len__(self) -> int:
@@ -68,11 +63,13 @@ class WindowReports:
 
     def add(self, report: WindowReport) -> None:
         with self._lock:
-            self._newest = [*self._newest, report][-KEPT:]
+            self._newest.append(report)
 
     def end(self, report: WindowReport) -> None:
         with self._lock:
-            self._counts[report.status] = self._counts.get(report.status, 0) + 1
+            if report not in self._newest:
+                self._newest.append(report)
+            self._counts[report.status] += 1
             self._seconds += sum(report.seconds.values())
         self._on_end(report)
 

@@ -5,6 +5,7 @@ rank opens its window at exactly that step. Ranks do not communicate; they only 
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -13,10 +14,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from .. import process
+from ..alerts import Alert
 from ..problems import ProblemLog, describe
-from .control import ControlFolder, Plan, WindowRequest
+from .control import Answer, ControlFolder, Plan, WindowRequest
 from .schedule import TRAIN_OVERALL, WindowPlan
-from .step_rate import StepRate
 
 LEADER = 0
 # Each rank polls once a second. Very large jobs poll less often, to spare the file system.
@@ -27,8 +29,11 @@ NFS_DELAY_S = 35.0
 EXPIRE_S = 600.0
 # Anybody may leave files in the folder. Reading many at once would hold up the training thread.
 MAX_PER_POLL = 64
-
-Answer = tuple[str, str, str, str | None, tuple[int, int] | None]
+# What the step time is estimated from.
+KEPT_S = 120.0
+KEPT_CHANGES = 64
+# The most recent changes are also looked at on their own, since the job may have become faster.
+RECENT_CHANGES = 4
 
 
 class Requests:
@@ -45,24 +50,25 @@ class Requests:
         problems: ProblemLog,
         is_second: Callable[[], bool] = lambda: False,
         at_start: Callable[[], None] | None = None,
-        want_steps: Callable[[bool], None] | None = None,
         poll_s: float | None = None,
+        pass_on: Callable[[Alert], None] | None = None,
     ) -> None:
         """
         `accept` receives the plans for this rank. `free_from(plan, others)` returns the first step at which a window
-        like `plan` overlaps neither `others` nor a scheduled window. `want_steps(True)` asks for an up-to-date
-        `current_step`. `is_second` tells whether another process has the same rank and answers requests.
+        like `plan` overlaps neither `others` nor a scheduled window. `is_second` tells whether another process has the
+        same rank and answers requests. `pass_on` receives incidents for the job's trackers.
         """
         self._folder, self._control = folder, ControlFolder(folder)
         self._rank, self._world, self._default_ranks, self._warmup = rank, world, default_ranks, warmup
         self._current_step, self._accept, self._free_from = current_step, accept, free_from
-        self._is_second = is_second
-        self._problems, self._at_start, self._want_steps = problems, at_start, want_steps
+        self._is_second, self._pass_on = is_second, pass_on
+        self._problems, self._at_start = problems, at_start
         self._poll_s = poll_s if poll_s is not None else max(POLL_S, world / RANKS_PER_POLL_S)
         self._delay_s = 3 * self._poll_s + (NFS_DELAY_S if _is_nfs(folder) else 0.0)
         self._rate = StepRate()
         self._seen_plans: set[str] = set()
-        self._process_began_ns = _process_began_ns()
+        # Not when this object was made: ranks start one by one, so a valid plan may be older than it.
+        self._process_began_ns = time.time_ns() - process.age_ns()
         self._settled: set[str] = set()
         # Windows planned here that are not over yet, for any rank.
         self._ahead: tuple[WindowPlan, ...] = ()
@@ -90,7 +96,7 @@ class Requests:
 
     def _decline_rest(self) -> None:
         """Answers requests of the last second, whose senders would otherwise wait for a job that has ended."""
-        requests, plans = self._control.look()
+        requests, plans, _ = self._control.look()
         for plan_id in plans - self._seen_plans:
             # An unreadable plan must not keep the others from being answered.
             with self._problems.guard("trace_control", "reading a plan"):
@@ -99,14 +105,9 @@ class Requests:
         for request_id in requests - plans - self._settled if self._leads() else ():
             self._refuse(request_id, "missed", "the job ended")
 
-    def answer(
-        self, request_id: str, status: str, message: str, path: str | None = None, steps: tuple[int, int] | None = None
-    ) -> None:
-        """
-        `status`: done, cut, missed or failed. The thread writes it at its next poll. No lock here, because the caller
-        may have been interrupted anywhere.
-        """
-        self._outbox.append((request_id, status, message, path, steps))
+    def answer(self, answer: Answer) -> None:
+        """The thread writes it at its next poll. Takes no lock: the caller may have been interrupted anywhere."""
+        self._outbox.append(answer)
 
     def _run(self) -> None:
         if self._at_start is not None:
@@ -123,13 +124,21 @@ class Requests:
         step = self._current_step()
         if step is not None:
             self._rate.observe(time.monotonic(), step)
-        requests, plans = self._control.look()
+        requests, plans, alerts = self._control.look()
         for plan_id in sorted(plans - self._seen_plans)[:MAX_PER_POLL]:
             self._seen_plans.add(plan_id)
             with self._problems.guard("trace_control", "reading a plan"):
                 self._follow(self._control.read_plan(plan_id))
         if self._leads():
+            self._pass_on_all(alerts)
             self._lead(sorted(requests - plans - self._settled)[:MAX_PER_POLL], step)
+
+    def _pass_on_all(self, alerts: set[str]) -> None:
+        if self._pass_on is None:
+            return
+        for alert_id in sorted(alerts)[:MAX_PER_POLL]:
+            with self._problems.guard("trace_control", "reading an incident"):
+                self._pass_on(self._control.take_alert(alert_id))
 
     def _leads(self) -> bool:
         return self._rank == LEADER and not self._is_second()
@@ -148,8 +157,6 @@ class Requests:
         self._accept(WindowPlan(TRAIN_OVERALL, plan.first_step, plan.steps, self._warmup, plan.id, recording))
 
     def _lead(self, waiting: list[str], step: int | None) -> None:
-        if self._want_steps is not None:
-            self._want_steps(bool(waiting))
         for request_id in waiting:
             try:
                 request = self._control.read_request(request_id)
@@ -185,12 +192,43 @@ class Requests:
     def _refuse(self, request_id: str, status: str, message: str) -> None:
         self._settled.add(request_id)
         if not self._control.is_answered(request_id, self._rank):
-            self._control.write_answer(request_id, self._rank, status, message, None, None)
+            self._control.write_answer(Answer(request_id, status, message), self._rank)
 
     def _send(self) -> None:
         while self._outbox:
-            request_id, status, message, path, steps = self._outbox.popleft()
-            self._control.write_answer(request_id, self._rank, status, message, path, steps)
+            self._control.write_answer(self._outbox.popleft(), self._rank)
+
+
+class StepRate:
+    """Estimates the step time from step numbers that a thread reads once a second."""
+
+    def __init__(self) -> None:
+        # (time first seen, step), oldest first.
+        self._changes: deque[tuple[float, int]] = deque(maxlen=KEPT_CHANGES)
+
+    def observe(self, now: float, step: int) -> None:
+        changes = self._changes
+        if changes and step < changes[-1][1]:
+            changes.clear()  # the job started counting again
+        if not changes or step > changes[-1][1]:
+            changes.append((now, step))
+        while len(changes) > 2 and now - changes[0][0] > KEPT_S:
+            changes.popleft()
+
+    def seconds_per_step(self, now: float) -> float:
+        """Ignores a pause (checkpoint, evaluation) since the last step: afterwards the job continues as before."""
+        if not self._changes:
+            return 1.0
+        last = self._changes[-1]
+        if last[1] == self._changes[0][1]:
+            return max(0.001, now - last[0])
+        since = (self._changes[0], self._changes[max(0, len(self._changes) - 1 - RECENT_CHANGES)])
+        return min((last[0] - first[0]) / (last[1] - first[1]) for first in since)
+
+    def steps_ahead(self, now: float, seconds: float) -> int:
+        """A number of steps that no rank will complete within `seconds`. At least 3, or 5 if steps are short."""
+        per_step = self.seconds_per_step(now)
+        return max(5 if per_step < 1 else 3, math.ceil(seconds / per_step) + 2)
 
 
 def _no_such_ranks(missing: list[int], world: int) -> str:
@@ -208,17 +246,3 @@ def _is_nfs(folder: Path) -> bool:
     path = os.path.realpath(folder)
     above = [m for m in mounts if len(m) > 2 and (path + "/").startswith(m[1].rstrip("/") + "/")]
     return bool(above) and max(above, key=lambda m: len(m[1]))[2].startswith("nfs")
-
-
-def _process_began_ns() -> int:
-    """
-    By the wall clock. Not when this object was made: ranks start one by one, so a valid plan may be older than it.
-    """
-    now = time.time_ns()
-    try:
-        # Field 22, in clock ticks since boot. Counted from the end of the process name, which may contain anything.
-        ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
-        uptime_s = float(Path("/proc/uptime").read_text().split()[0])
-        return now - int((uptime_s - ticks / os.sysconf("SC_CLK_TCK")) * 1e9)
-    except (OSError, ValueError, IndexError):
-        return now

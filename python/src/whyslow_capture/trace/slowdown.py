@@ -13,14 +13,15 @@ compared with the fastest group of the minute after, and a job that ends sooner 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from math import ceil
 from statistics import median
 from time import perf_counter_ns
 
 from ..problems import ProblemLog
-from .change import Change, change
 from .report import WindowReport
+from .schedule import NEVER
 
 # Steps in a group, and the fewest that count if a window or the end of the job cuts one short.
 WATCHED = 40
@@ -37,8 +38,10 @@ SETTLING = 3
 LOOK_EVERY = 8
 # A change below this is not worth a warning, however certain.
 MATTERS = 0.02
-# Later than any step.
-NEVER = 1 << 62
+# Fewer groups do not show how much they differ.
+LEAST_GROUPS = 4
+# Among the fastest of many groups, on a host whose speed varies by 40%.
+MOST_NOISE = 0.1
 
 Groups = list[list[float]]
 
@@ -147,7 +150,7 @@ class SlowdownCheck:
             self._tell(report, change(before, after), is_sure)
 
     def _tell(self, report: WindowReport, found: Change, is_sure: bool) -> None:
-        total = found.after(self._left)
+        total = replace(found, earlier=self._left)
         is_slower = is_sure and total.low > MATTERS
         if is_sure and found.low > MATTERS:
             self._left = 1 + total.likely
@@ -169,3 +172,46 @@ class SlowdownCheck:
             f"since the profiler window for {steps} this rank's steps take {total.low:.0%} to {total.high:.0%} longer"
             f"{attached}",
         )
+
+
+@dataclass(frozen=True)
+class Change:
+    """The fastest groups before and after, and how far each of them may be off. Changes are relative: 0.02 is 2%."""
+
+    before_ms: float
+    after_ms: float
+    noise: float
+    earlier: float = 1.0
+    """What was left behind before, as a factor."""
+
+    @property
+    def likely(self) -> float:
+        return self.earlier * self.after_ms / self.before_ms - 1
+
+    @property
+    def low(self) -> float:
+        return (1 + self.likely) / (1 + self.noise) - 1
+
+    @property
+    def high(self) -> float:
+        return (1 + self.likely) * (1 + self.noise) - 1
+
+
+def change(before: Sequence[Sequence[float]], after: Sequence[Sequence[float]]) -> Change:
+    """
+    Of step times, in groups. Neither side is empty.
+
+    Neighboring steps are alike, and a shared machine changes its speed for seconds at a time. So a group is one
+    measurement, however many steps it has, and differences among the groups before are noise. The
+    fastest group counts: other users of the machine only add time.
+    """
+    old = sorted(median(group) for group in before)
+    return Change(old[0], min(median(group) for group in after), _noise(old))
+
+
+def _noise(levels: Sequence[float]) -> float:
+    """Half of what the groups differ by, apart from the outermost tenths."""
+    if len(levels) < LEAST_GROUPS:
+        return MOST_NOISE
+    tenth = len(levels) // 10
+    return min(MOST_NOISE, (levels[-1 - tenth] / levels[tenth] - 1) / 2)

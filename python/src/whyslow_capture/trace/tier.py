@@ -8,21 +8,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .. import layout
+from ..alerts import Alerts
 from ..config import CaptureConfig
 from ..problems import ProblemLog, describe
 from .budget import WindowBudget, ranks_sharing_host
+from .control import Answer
 from .delivery import Delivery
 from .early_start import EarlyStart, may_start_early, no_window
 from .export import clean_stale
 from .profiler_use import PROFILER_USE
 from .report import WindowReport
 from .requests import Requests
-from .schedule import TRAIN_OVERALL, Schedule, WindowPlan
+from .schedule import NEVER, TRAIN_OVERALL, Schedule, WindowPlan, WindowQueue
 from .slowdown import SlowdownCheck
 from .teardown import TEARDOWN
-from .trace_paths import CapturePaths, TracePaths
+from .trace_paths import TracePaths
 from .window_driver import WindowDriver
-from .window_queue import NEVER, WindowQueue
 
 # If the next window warms up within this many steps, the profiler stays attached in between.
 SOON = 10
@@ -47,9 +48,9 @@ class TraceTier:
         world: int,
         out: Path,
         problems: ProblemLog,
-        coordinates: Callable[[], tuple[int, ...]],
-        recorder_watch_setter: SetWatch,
         *,
+        coordinates: Callable[[], tuple[int, ...]] = tuple,
+        recorder_watch_setter: SetWatch = lambda _: None,
         current_step: Callable[[], int | None] | None = None,
         process_name: Callable[[], str] = lambda: "",
         is_second: Callable[[], bool] = lambda: False,
@@ -60,9 +61,9 @@ class TraceTier:
         poll_s: float | None = None,
     ) -> None:
         """
-        `current_step` returns the current step, on any thread. Without it, `begin_step` must be called at each step
-        while a request waits. `process_name` is not empty if another training of the same rank writes or
-        wrote to `out`; `is_second` if it still does. `run` is the name of the run.
+        `current_step` returns the current step, on any thread; without it, the last that began here. `process_name` is
+        not empty if another training of the same rank writes or wrote to `out`; `is_second` if it still does. `run` is
+        the name of the run.
         """
         self._run = run
         self._config, self._options = config, config.trace
@@ -75,7 +76,6 @@ class TraceTier:
         self._has_schedule = self._options.period > 0 and (self._options.ranks is None or rank in self._options.ranks)
         self._step: int | None = None
         self._current_step = current_step or (lambda: self._step)
-        self._wants_steps = False
         # Before this step begin_step has nothing to do. The session checks it before calling.
         self.quiet_until = 0
         self._overall = WindowQueue(self._schedule_of(TRAIN_OVERALL))
@@ -83,7 +83,7 @@ class TraceTier:
         self._queues: dict[str, WindowQueue] = {}
         self._callbacks: dict[str, Callable[[], None]] = {}
         self._inbox: deque[WindowPlan] = deque()
-        self._paths = paths or CapturePaths(out, rank, coordinates, f".{self._options.format}", process_name)
+        self._paths = paths or TracePaths(out, rank, coordinates, f".{self._options.format}", process_name)
         budget_for = new_budget or self._new_budget
         self._delivery = Delivery(problems, self._paths.path, budget_for, self._options.budget_mb // 2, self._on_end)
         self._driver = WindowDriver(
@@ -106,8 +106,8 @@ class TraceTier:
                 problems=problems,
                 is_second=is_second,
                 at_start=self._clean_up,
-                want_steps=None if current_step is not None else self._want_steps,
                 poll_s=poll_s,
+                pass_on=Alerts(problems).send,
             )
             self._requests.start()
         elif self._has_schedule:
@@ -240,8 +240,7 @@ class TraceTier:
             if queue is self._overall:
                 queue.quiet_until = self._slowdown.wanted_at(step, queue.quiet_until)
         if queue is self._overall:
-            wants_steps = self._wants_steps or self._early is not None
-            self.quiet_until = 0 if wants_steps and not self._is_off else queue.quiet_until
+            self.quiet_until = 0 if self._early is not None and not self._is_off else queue.quiet_until
             if self._inbox and not self._is_off:  # arrived meanwhile
                 self.quiet_until = 0
         elif open_plan is not None:
@@ -306,11 +305,6 @@ class TraceTier:
         self._inbox.append(plan)
         self.quiet_until = 0
 
-    def _want_steps(self, wanted: bool) -> None:
-        self._wants_steps = wanted
-        if wanted:
-            self.quiet_until = 0
-
     def _take_inbox(self) -> None:
         if self._inbox:
             PROFILER_USE.install(self._problems)
@@ -324,14 +318,14 @@ class TraceTier:
 
     def _answer_missed(self, plan: WindowPlan, why: str) -> None:
         if plan.request is not None and self._requests is not None:
-            self._requests.answer(plan.request, "missed", why)
+            self._requests.answer(Answer(plan.request, "missed", why))
 
     def _on_end(self, report: WindowReport) -> None:
         request = report.plan.request
         if request is not None and self._requests is not None:
-            last = report.last_step
-            steps = None if last is None else (report.plan.first, last)
-            self._requests.answer(request, report.status, report.message, report.path, steps)
+            first, last = report.plan.first, report.last_step
+            steps = (None, None) if last is None else (first, last)
+            self._requests.answer(Answer(request, report.status, report.message, report.path, *steps))
 
     def _about(self, plan: WindowPlan) -> dict[str, object]:
         return {

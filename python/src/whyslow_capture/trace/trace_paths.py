@@ -5,28 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Protocol
 
 from .. import layout
 from .schedule import TRAIN_OVERALL, WindowPlan
 
 
-class TracePaths(Protocol):
-    def path(self, plan: WindowPlan) -> Path:
-        """Path of the finished trace. Its suffix, `.json.gz` or `.tar.gz`, selects the compression."""
-        ...
-
-    def folders(self) -> Iterable[Path]:
-        """Folders that may hold leftovers of a killed process."""
-        ...
-
-    def is_own(self, name: str) -> bool:
-        """Whether a file with this name belongs to this rank."""
-        ...
-
-
-class CapturePaths:
-    """OUT/traces/step_<n>/rank-<r>-coord-<a-b-c>-trace.json.gz"""
+class TracePaths:
+    """OUT/traces/step_<n>/rank-<r>-coord-<a-b-c>-trace.json.gz. Drop-ins for other profilers have their own."""
 
     def __init__(
         self,
@@ -41,6 +26,7 @@ class CapturePaths:
         self._process = process
 
     def path(self, plan: WindowPlan) -> Path:
+        """Of the finished trace. Its suffix, `.json.gz` or `.tar.gz`, selects the compression."""
         folder = layout.trace_dir(self._out, plan.first)
         if plan.target != TRAIN_OVERALL:
             # Targets count their own steps, so each needs its own folder, or two traces could have the same name.
@@ -50,9 +36,11 @@ class CapturePaths:
         return folder / layout.trace_name(self._rank, self._coordinates(), self._suffix)
 
     def folders(self) -> Iterable[Path]:
+        """Those that may hold leftovers of a killed process."""
         traces = layout.trace_dir(self._out, 0).parent
         below = (*traces.glob("*"), *traces.glob("*/*"), *traces.glob("*/*/*"))
         return [folder for folder in below if folder.is_dir()]
 
     def is_own(self, name: str) -> bool:
+        """Whether a file with this name belongs to this rank."""
         return f"rank-{self._rank}-" in name

@@ -19,6 +19,7 @@ from .budget import WindowBudget
 from .delivery import Delivery
 from .profiler import boundary_is_safe, stop_recording_here
 from .profiler_use import PROFILER_USE
+from .report import WindowReport
 from .schedule import WindowPlan
 from .teardown import TEARDOWN
 from .window import State, Window
@@ -238,7 +239,7 @@ class WindowDriver:
         self._set_watch(None)
         self.window = None
         PROFILER_USE.release()
-        self._delivery.report_failure(window.plan, window.last_step, why)
+        self._delivery.fail(WindowReport(window.plan, last_step=window.last_step), why)
 
     # -- early ends --------------------------------------------------------------------------------------------------
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from torch import nn
 
-    from whyslow_capture.remedies import TrialId
-
+    from ..remedies import TrialId
     from ..trial import Trial
 
 

@@ -10,8 +10,7 @@ from .base import Fix
 if TYPE_CHECKING:
     from torch import nn
 
-    from whyslow_capture.remedies import TrialId
-
+    from ..remedies import TrialId
     from ..trial import Trial
 
 
