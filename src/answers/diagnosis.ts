@@ -9,6 +9,7 @@ import type { RunInputs } from '../ingest/read-run.js';
 import type { Maker, Remark, Verdict } from './kit/claim.js';
 import { decide } from './kit/decide.js';
 import { compileLogAnswer, compilingRemark } from './run/compile-log.js';
+import { countersRemark } from './run/counters.js';
 import { hangAnswer, stuckAnswer } from './run/hang.js';
 import { jobPhaseAnswer, jobViewOf } from './run/job-phase.js';
 import { memoryAnswer, outOfMemoryAnswer } from './run/memory.js';
@@ -41,6 +42,7 @@ const REMARKS: readonly ((run: Observed) => Remark | null)[] = [
   startUpRemark,
   compilingRemark,
   paceRemark,
+  countersRemark,
 ];
 
 /** A run and what limits it. Rules read `facts`; the report is built from the rest. */

@@ -62,6 +62,14 @@ const REFUSALS: readonly Refusal[] = [
     'it is a table of `nsys stats`, which has sums and no timeline: pass the recording itself (`nsys export --type sqlite FILE`)',
   ],
   [
+    begins(/^"?Start \((?:ns|us|ms|s)\)"?,"?Duration \((?:ns|us|ms|s)\)"?,"?(?:CorrId|Name)\b/),
+    'it is a table of `nsys stats`, which has no calls of the host: pass the recording itself (`nsys export --type sqlite FILE`)',
+  ],
+  [
+    begins(/^"?(?:Step Id,(?:Model ID,)?Task ID|Step,Type,Index,Computing|Device_id,Model ID,Task ID)\b/),
+    'it is a table of Ascend’s profiler, which has sums and no timeline: pass the trace_view.json next to it',
+  ],
+  [
     begins(/^\s*\[\s*\{\s*"(?:children|frame)"\s*:[\s\S]*"(?:frame|metrics)"\s*:/),
     `it is a profile of Proton (Triton), which has sums and no timeline; ${TORCH_TRACE}`,
   ],
@@ -93,6 +101,22 @@ const REFUSALS: readonly Refusal[] = [
     begins(/^\s*-{8,}[ -]*\n[^\n]*\bSelf (?:CPU|CUDA|XPU|NPU|PrivateUse1)/),
     'it is a table of key_averages(): pass the trace itself, written with export_chrome_trace("trace.json.gz")',
   ],
+  [
+    ({ bytes }) => isCProfile(bytes),
+    `it is a profile of cProfile, which has sums per Python function and no timeline: snakeviz or pstats show it; ${TORCH_TRACE}`,
+  ],
+  [
+    named(/\.(?:input_pipeline|overview_page|kernel_stats|tensorflow_stats|memory_profile|op_profile)\.pb$/i),
+    `it is a table of XProf or TensorFlow’s profiler, not a profile of PyTorch’s; ${TORCH_TRACE}`,
+  ],
+  [
+    named(/\.et$/i),
+    `it is a Chakra execution trace, which lists operators without a timeline; ${TORCH_TRACE}`,
+  ],
+  [
+    named(/\.pb\.gz$|\.pprof$/i),
+    `it is a profile in the format of pprof, which has sums and no timeline; ${TORCH_TRACE}`,
+  ],
   [({ bytes }) => isBinary(bytes), 'it is binary'],
 ];
 
@@ -113,6 +137,12 @@ export function describeFile(bytes: Uint8Array, path: string): string {
 /** Protocols 2 to 5 begin with these bytes. */
 function isPickle(head: Uint8Array): boolean {
   return head[0] === 0x80 && head[1]! >= 2 && head[1]! <= 5;
+}
+
+/** A dictionary that Python marshaled, whose first key is (file, line, function). */
+function isCProfile([first, key, length]: Uint8Array): boolean {
+  const withoutFlag = (byte: number | undefined) => String.fromCharCode((byte ?? 0) & 0x7f);
+  return withoutFlag(first) === '{' && /[()]/.test(withoutFlag(key)) && length === 3;
 }
 
 function isBinary(head: Uint8Array): boolean {

@@ -45,6 +45,7 @@ export interface TraceData {
   readonly syncs: SyncTable;
   readonly memory: MemoryTable;
   readonly metadata: MetadataTable;
+  readonly samples: SampleTable;
   readonly flows: FlowTable;
   readonly wideIds: readonly WideId[];
 }
@@ -161,6 +162,10 @@ export interface MemoryTable extends SideTable {
   readonly reserved: Float64Array;
   readonly deviceType: Int32Array;
   readonly deviceId: Int32Array;
+}
+/** Values of counters, rows with phase C: the name of the row is the counter's. torch 2.15 samples a GPU's counters. */
+export interface SampleTable extends SideTable {
+  readonly value: Float64Array;
 }
 /** Names of processes and threads: rows with phase M. */
 export interface MetadataTable extends SideTable {

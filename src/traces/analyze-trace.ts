@@ -8,6 +8,7 @@ import type { Trace } from '../model/trace.js';
 import type { DeviceInfo } from '../model/trace-data.js';
 import { acceleratorOf } from './accelerator.js';
 import { extractCollectives } from './collectives/extract.js';
+import { deviceCounters } from './detail/device-counters.js';
 import { hardwareUse } from './detail/hardware-use.js';
 import { buildHostTree, recomputedTime } from './detail/host-tree.js';
 import { inputFacts } from './detail/input-facts.js';
@@ -174,6 +175,7 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
     startUp: startUpFacts(once, cold.startUp, window, whole),
     copies: { toDevice: perStep(accounting.copies.toDevice), toHost: perStep(accounting.copies.toHost) },
     gpu: gpuUnions(trace, work, kinds),
+    counters: deviceCounters(trace, work, kinds, window),
     collectives,
     timeline:
       collectives &&

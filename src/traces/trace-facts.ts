@@ -4,6 +4,7 @@ import type { RankFacts } from '../facts/rank-facts.js';
 import type { StepRange } from '../facts/step-facts.js';
 import type { DeviceInfo } from '../model/trace-data.js';
 import type { Plan } from '../replay/plan.js';
+import type { DeviceCounters } from './detail/device-counters.js';
 import type { HardwareUse } from './detail/hardware-use.js';
 import type { InputFacts } from './detail/input-facts.js';
 import type { KernelTotal } from './detail/kernel-table.js';
@@ -33,6 +34,8 @@ export interface TraceFacts extends RankFacts {
   /** What the job does once, if it was recorded and matters. */
   readonly startUp: StartUp | null;
   readonly gpu: GpuUnions | null;
+  /** Null: the device's counters were not sampled. */
+  readonly counters: DeviceCounters | null;
   readonly input: InputFacts;
   /** Kernels of the detail window, most time first. `plan.works.kernel` holds indices into it. */
   readonly kernels: readonly KernelTotal[];

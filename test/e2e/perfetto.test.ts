@@ -28,15 +28,27 @@ const UNDECIDED = ['h2d_pinned', 'h2d_small_nonblocking'];
 const WITHOUT_RATES = ['tf32-off', 'not-sixteen-bit'];
 
 describe('files that torch 2.15 wrote with its second backend, of windows made from zoo traces', () => {
-  it.each(['h2d_pageable.json.gz', 'h2d_pageable.pftrace', 'graph_captured.pftrace'])(
-    '%s gets the same verdict, step and findings as the JSON of Kineto',
-    async (name) => {
-      const expected = answer(await diagnose(fixture(name.split('.')[0]!)));
-      const own = answer(await diagnose(join(root, 'test/fixtures/perfetto', `torch-2.15-${name}`)));
-      const findings = own.findings.filter(
-        (id) => expected.findings.includes(id) || !WITHOUT_RATES.includes(id),
+  it.each([
+    ...['h2d_pageable.json.gz', 'h2d_pageable.pftrace', 'graph_captured.pftrace'],
+    ...['elementwise_big.json.gz', 'elementwise_big.pftrace'],
+  ])('%s gets the same verdict, step and findings as the JSON of Kineto', async (name) => {
+    const expected = answer(await diagnose(fixture(name.split('.')[0]!)));
+    const own = answer(await diagnose(join(root, 'test/fixtures/perfetto', `torch-2.15-${name}`)));
+    const findings = own.findings.filter(
+      (id) => expected.findings.includes(id) || !WITHOUT_RATES.includes(id),
+    );
+    expect({ ...own, findings }).toEqual(expected);
+  });
+
+  it.each(['json.gz', 'pftrace'])(
+    'show by the counters of the GPU what sets the pace of its kernels (.%s)',
+    async (kind) => {
+      const { verdict, hardware } = await diagnose(
+        join(root, `test/fixtures/perfetto/torch-2.15-elementwise_big.${kind}`),
       );
-      expect({ ...own, findings }).toEqual(expected);
+      expect(verdict.sentence).toMatch(/counters show 90% of its memory bandwidth in use/);
+      expect(hardware!.text[0]).toMatch(/multiprocessors active 100%, tensor cores 0%, memory bandwidth 90%/);
+      expect((await diagnose(fixture('elementwise_big'))).verdict.sentence).not.toMatch(/counters/);
     },
   );
 });

@@ -23,7 +23,7 @@ function sameBytes(a: usize, b: usize, length: u32): bool {
 export function addKey(p: usize, length: u32, inArgs: u32, op: u32, detail: u32): void {
   const h = hash(p, length, inArgs);
   let s = h & (SLOTS - 1);
-  while (load<u32>(slots + <usize>s * SLOT, 4)) s = (s + 1) & (SLOTS - 1);
+  while (load<u32>(slots + <usize>s * SLOT, 8)) s = (s + 1) & (SLOTS - 1);
   const at = slots + <usize>s * SLOT;
   store<u32>(at, h); store<u32>(at, length, 4); store<u32>(at, op, 8); store<u32>(at, detail, 12);
   memory.copy(at + 16, p, length);
@@ -34,9 +34,10 @@ export function findKey(p: usize, length: u32, inArgs: u32): bool {
   const h = hash(p, length, inArgs);
   let s = h & (SLOTS - 1);
   while (true) {
-    const at = slots + <usize>s * SLOT, l = load<u32>(at, 4);
-    if (!l) return false;
-    if (load<u32>(at) == h && l == length && sameBytes(p, at + 16, length)) {
+    const at = slots + <usize>s * SLOT;
+    // An empty slot has no op. A key may be empty: counters have one value without a name.
+    if (!load<u32>(at, 8)) return false;
+    if (load<u32>(at) == h && load<u32>(at, 4) == length && sameBytes(p, at + 16, length)) {
       foundOp = load<u32>(at, 8);
       foundDetail = load<u32>(at, 12);
       return true;

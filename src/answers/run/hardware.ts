@@ -1,6 +1,8 @@
 import { formatCount, formatPercent, formatTime, formatWholePercent, share, toMs } from '../../base/units.js';
 import type { Hardware, KernelUse, KindUse, WorkKind } from '../../diagnosis/ranks/hardware.js';
 
+import { countersText } from './counters.js';
+
 /** A smaller gain is within the noise of real runs. As in rules/kit/price.ts, with room for what the peaks leave out. */
 export const LITTLE_LEFT = 1.05;
 /** Of less of the GPU's time nothing is concluded. */
@@ -25,10 +27,12 @@ export const isDone = ({ reachable, unknown }: Hardware, fixes: readonly number[
 
 /** How far a step is from what its device can do, as sentences without their full stop. `step`: ns. */
 export function hardwareWords(hardware: Hardware, step: number, fixes: readonly number[]): string[] {
-  const { kinds, rates, device, unknown } = hardware;
+  const { kinds, rates, device, unknown, counters } = hardware;
+  const sampled = counters ? [`The GPU’s counters while it computes: ${countersText(counters)}`] : [];
   if (kinds.length === 0)
     return [
-      'How far the kernels are from the hardware shows only with their shapes: whyslow run --shapes -- … (or record_shapes=True)',
+      ...sampled,
+      'To compare the kernels with the hardware, record their shapes: whyslow run --shapes -- … (or record_shapes=True)',
     ];
   return [
     sentence(
@@ -37,6 +41,7 @@ export function hardwareWords(hardware: Hardware, step: number, fixes: readonly 
         .map(kindText)
         .join('; '),
     ),
+    ...sampled,
     rates
       ? `Peaks: ${rates.name}, ${rates.source}`
       : `The peaks of ${device ?? 'this device'} are not in whyslow’s table, so only the rates are known`,

@@ -1,5 +1,6 @@
 import { type Ns, ns, type Share, share } from '../../base/units.js';
 import { type DeviceRates, type Precision, REACHED, REACHED_BANDWIDTH } from '../../facts/device-rates.js';
+import type { DeviceCounters } from '../../traces/detail/device-counters.js';
 import type { ShapedWork } from '../../traces/detail/hardware-use.js';
 import type { TraceView } from './rank-view.js';
 
@@ -47,6 +48,8 @@ export interface Hardware {
   readonly unknown: Share;
   /** The device has nothing to do because of the host. */
   readonly gaps: Ns;
+  /** Null: the device's counters were not sampled. */
+  readonly counters: DeviceCounters | null;
   /** Arithmetic of products, convolutions and attention against the peak, over the whole step. */
   readonly mfu: Share | null;
   /** How much faster the step could be with the same kernels: each at the device's peak; each as fast as such kernels get. */
@@ -70,9 +73,10 @@ export function hardwareOf(view: TraceView): Hardware | null {
   const gaps = ns(idle_host + idle_sync + idle_other);
   const device = facts.device?.name ?? null;
   const use = facts.detail?.hardware ?? null;
+  const { counters } = facts;
   const steps = Math.max(1, facts.detail?.steps ?? 1);
   if (!use || use.total <= 0)
-    return { ...NOTHING, device, rates, gaps, kernels: longestKernels(view, steps) };
+    return { ...NOTHING, device, rates, gaps, counters, kernels: longestKernels(view, steps) };
   const step = view.step.unprofiled;
   const known = sumOf(use.works, (w) => w.total);
   // Work of several streams overlaps: what it saves is not all time of the step.
@@ -90,6 +94,7 @@ export function hardwareOf(view: TraceView): Hardware | null {
       known < MOSTLY_KNOWN * use.total ? longestKernels(view, steps) : furthest(use.works, rates, steps),
     unknown: share(1 - Math.min(1, known / use.total)),
     gaps,
+    counters,
     mfu: rates && mfuOf(use.works, rates, step * steps),
     atMost: faster(atPeak),
     reachable: faster(asReached),

@@ -48,6 +48,7 @@ export function selectRows(trace: TraceData, isKept: (row: number) => boolean, i
     syncs: side(trace.syncs),
     memory: side(trace.memory),
     metadata: side(trace.metadata),
+    samples: side(trace.samples),
     flows: side(trace.flows),
     wideIds: trace.wideIds.flatMap((w) => (newRow[w.row]! >= 0 ? [{ ...w, row: newRow[w.row]! }] : [])),
   };

@@ -161,6 +161,7 @@ function withoutTorch() {
     syncs: { row, kind: u16, stream: i32, event: i32, recordCorrelation: i32 },
     memory: { row, bytes: f64, address: f64, allocated: f64, reserved: f64, deviceType: i32, deviceId: i32 },
     metadata: { row, name: u16, labels: u16, sortIndex: f64 },
+    samples: { row, value: f64 },
     flows: { row, id: row, kind: new Uint8Array(0) },
     wideIds: [],
     isCut: false,

@@ -34,6 +34,7 @@ export const CODE = {
   device: same('device'),
   grid: same('grid'),
   block: same('block'),
+  sample: same(''),
 } as const;
 
 const ONLY_IN_TORCH = [

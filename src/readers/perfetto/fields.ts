@@ -12,6 +12,7 @@ export const PACKET = {
   sequenceFlags: varint(13),
   stateCleared: varint(41),
   compressed: bytes(50),
+  gpuCounters: bytes(52),
   renderStage: bytes(53),
   defaults: bytes(59),
   trackDescriptor: bytes(60),
@@ -69,6 +70,7 @@ export const INTERNED = {
   annotationNames: bytes(3),
   specifications: bytes(24),
   annotationTexts: bytes(29),
+  counters: bytes(47),
   kernels: bytes(1000),
   argumentNames: bytes(1001),
 } as const;
@@ -96,3 +98,10 @@ export const LAUNCH_ARGUMENT = {
   int: varint(3),
   unsigned: varint(4),
 } as const;
+
+/** GpuCounterEvent, and the interned descriptor that names its counters. */
+export const COUNTERS = { counter: bytes(2), descriptor: varint(4) } as const;
+export const COUNTER = { id: varint(1), int: varint(2), double: fixed64(3) } as const;
+export const COUNTER_DESCRIPTOR = { id: varint(1), specs: bytes(2), gpu: varint(3) } as const;
+export const COUNTER_SPECS = { spec: bytes(1) } as const;
+export const COUNTER_SPEC = { id: varint(1), name: bytes(2) } as const;

@@ -1,11 +1,19 @@
 import { latin1 } from '../common/text.js';
 import type { Argument, ArgumentKeys } from './argument-keys.js';
-import { ENTRY, INTERNED } from './fields.js';
+import { COUNTER_DESCRIPTOR, COUNTER_SPEC, COUNTER_SPECS, ENTRY, INTERNED } from './fields.js';
 import type { Tokens } from './tokens.js';
 import { MessageReader } from './wire.js';
 
 /** Names of stages and queues are short. */
 const MAX_SPECIFICATION = 256;
+/** One pass of the hardware samples a few dozen. */
+const MAX_COUNTERS = 4096;
+
+export interface GpuCounters {
+  readonly gpu: number;
+  /** Ids of strings, by the number of the counter. */
+  readonly names: ReadonlyMap<number, number>;
+}
 
 /** What one writer of a trace gave numbers to: names are written once and then named by their number. */
 export class Interned {
@@ -18,6 +26,8 @@ export class Interned {
   readonly launchArguments = new Map<number, Argument>();
   /** Stages and queues of GPUs. */
   readonly specifications = new Map<number, string>();
+  /** Counters of GPUs, by the number of their descriptor. */
+  readonly counters = new Map<number, GpuCounters>();
   /** Of events that name none. */
   defaultTrack = Number.NaN;
 }
@@ -26,6 +36,8 @@ export class Interned {
 export class InternedReader {
   readonly #data = new MessageReader();
   readonly #entry = new MessageReader();
+  readonly #list = new MessageReader();
+  readonly #spec = new MessageReader();
 
   constructor(
     readonly tokens: Tokens,
@@ -57,6 +69,9 @@ export class InternedReader {
         case INTERNED.specifications:
           this.#specification(data, into);
           break;
+        case INTERNED.counters:
+          this.#counters(data, into);
+          break;
       }
     }
     return !data.isBroken;
@@ -76,6 +91,32 @@ export class InternedReader {
     const { id, from, to } = this.#fields(data);
     const text = latin1(data.buffer, from, Math.min(to, from + MAX_SPECIFICATION));
     if (!Number.isNaN(id)) into.specifications.set(id, text);
+  }
+
+  #counters(data: MessageReader, into: Interned): void {
+    const entry = this.#entry.openIn(data);
+    const names = new Map<number, number>();
+    let [id, gpu] = [Number.NaN, 0];
+    while (entry.next()) {
+      if (entry.key === COUNTER_DESCRIPTOR.id) id = entry.unsigned;
+      else if (entry.key === COUNTER_DESCRIPTOR.gpu) gpu = entry.unsigned;
+      else if (entry.key === COUNTER_DESCRIPTOR.specs) this.#specs(entry, names);
+    }
+    if (!entry.isBroken && !Number.isNaN(id)) into.counters.set(id, { gpu, names });
+  }
+
+  #specs(descriptor: MessageReader, names: Map<number, number>): void {
+    const list = this.#list.openIn(descriptor);
+    while (list.next()) {
+      if (list.key !== COUNTER_SPECS.spec) continue;
+      const spec = this.#spec.openIn(list);
+      let [id, name] = [Number.NaN, 0];
+      while (spec.next()) {
+        if (spec.key === COUNTER_SPEC.id) id = spec.unsigned;
+        else if (spec.key === COUNTER_SPEC.name) name = this.tokens.ofBytes(spec.buffer, spec.from, spec.to);
+      }
+      if (!spec.isBroken && !Number.isNaN(id) && names.size < MAX_COUNTERS) names.set(id, name);
+    }
   }
 
   /** NaN: the entry has no number, or is broken. */

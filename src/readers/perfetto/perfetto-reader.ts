@@ -12,6 +12,7 @@ import { type CopyTokens, copyTokens, tellCopies } from './copy-directions.js';
 import { EventArguments } from './event-arguments.js';
 import { newPerfettoFaults } from './faults.js';
 import { DEFAULTS, PACKET, STATE_CLEARED } from './fields.js';
+import { GpuCounterReader } from './gpu-counters.js';
 import { Interned, InternedReader } from './interned.js';
 import { PacketStream } from './packet-stream.js';
 import { RenderStageReader } from './render-stages.js';
@@ -41,6 +42,7 @@ export class PerfettoReader implements StreamReader<TraceRead> {
   readonly #tools: EventTools;
   readonly #events: TrackEventReader;
   readonly #stages: RenderStageReader;
+  readonly #counters: GpuCounterReader;
   readonly #copies: CopyTokens;
   /** Durations above 4 s of rows that the builder does not have yet: row and ns in turn. */
   #late: number[] = [];
@@ -66,6 +68,7 @@ export class PerfettoReader implements StreamReader<TraceRead> {
     };
     this.#events = new TrackEventReader(this.#tools);
     this.#stages = new RenderStageReader(this.#tools, keys);
+    this.#counters = new GpuCounterReader(this.#tools);
     this.#stream = new PacketStream((b, from, to, at) => this.#take(b, from, to, at), this.#faults);
   }
 
@@ -168,6 +171,7 @@ export class PerfettoReader implements StreamReader<TraceRead> {
         case PACKET.compressed:
         case PACKET.trackEvent:
         case PACKET.renderStage:
+        case PACKET.gpuCounters:
         case PACKET.trackDescriptor:
           kind = packet.key;
           eventFrom = packet.from;
@@ -188,6 +192,8 @@ export class PerfettoReader implements StreamReader<TraceRead> {
         isWhole = this.#events.read(buffer, eventFrom, eventTo, interned, at) && isWhole;
       else if (kind === PACKET.renderStage)
         isWhole = this.#stages.read(buffer, eventFrom, eventTo, interned, at) && isWhole;
+      else if (kind === PACKET.gpuCounters)
+        isWhole = this.#counters.read(buffer, eventFrom, eventTo, interned, () => this.#flush()) && isWhole;
       else isWhole = tracks.add(buffer, eventFrom, eventTo) && isWhole;
       this.#row.counters.commit();
     }

@@ -27,6 +27,7 @@ import {
 import type { StepRange } from '../../facts/step-facts.js';
 import type { Plan } from '../../replay/plan.js';
 import { planShape } from '../../replay/plan-shape.js';
+import type { DeviceCounters } from '../detail/device-counters.js';
 import type { HardwareUse, ShapedWork } from '../detail/hardware-use.js';
 import type { InputFacts } from '../detail/input-facts.js';
 import type { KernelGrid, KernelTotal } from '../detail/kernel-table.js';
@@ -195,6 +196,14 @@ export const lightFactsShape: Shape<TraceFacts> = checked(
     startUp: nullable(object<StartUp>({ time: amount(), steps: whole(), left: amount() })),
     copies: object<CopyTime>({ toDevice: amount(), toHost: amount() }),
     gpu: nullable(gpuShape),
+    counters: nullable(
+      object<DeviceCounters>({
+        samples: whole(),
+        sm: nullable(amount()),
+        tensor: nullable(amount()),
+        dram: nullable(amount()),
+      }),
+    ),
     collectives: nullable(collectivesShape),
     timeline: nullable(timelineShape),
     input: inputShape,

@@ -74,6 +74,8 @@ class JobClock:
         """Set by `Capture.step`."""
         # When the process started.
         self.started_at = perf_counter_ns() - process.age_ns()
+        self.compiled_first_ns = 0
+        """Set by the hooks: compiled before training began, for the model was called already."""
         self.phases: dict[str, PhaseTotal] = {}
         self._thread = get_ident()
         self.recorder: Recorder | None = None
@@ -261,6 +263,7 @@ class JobClock:
         largest = sorted(phases.items(), key=lambda item: -item[1].ns)[:MAX_NAMED]
         return {
             "start_ms": _ms(self.started_at - origin_ns),
+            "compiled_first_ms": _ms(self.compiled_first_ns),
             "last_step_ms": _ms(self.last_step_at - origin_ns),
             "end_ms": _ms(perf_counter_ns() - origin_ns),
             "tail_ms": _ms(self._tail_ns if self._tail_step == step else 0),

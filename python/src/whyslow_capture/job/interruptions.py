@@ -7,6 +7,7 @@ import linecache
 import sys
 from contextlib import ExitStack, suppress
 from functools import lru_cache
+from time import perf_counter_ns
 from types import CodeType, FrameType
 from typing import Any
 
@@ -55,6 +56,8 @@ class Interruptions:
         self._clock, self._undo = clock, undo
         self._collecting: OpenPhase | None = None
         self._compiling: OpenPhase | None = None
+        # 0: not before training.
+        self._compiles_first_at = 0
 
     def add(self, target: str, held: list[Any], ours: object) -> None:
         """Adds a hook to the list that its owner has for them."""
@@ -72,14 +75,18 @@ class Interruptions:
             self._clock.leave(frame)
 
     def watch_dynamo(self, module: Any) -> None:
-        # Plain functions, because torch before 2.7 takes no arguments in these callbacks and later versions pass one.
-        def start(*_: object) -> None:
-            self._compiling = self._clock.enter("compile", "torch.compile")
-
-        def end(*_: object) -> None:
-            frame, self._compiling = self._compiling, None
-            self._clock.leave(frame, at=sys._getframe(1))
-
-        for name, ours in (("start_callbacks", start), ("end_callbacks", end)):
+        for name, ours in (("start_callbacks", self.compilation_begins), ("end_callbacks", self.compilation_ends)):
             held = getattr(module.callback_handler, name)
             self.add(f"{DYNAMO}.callback_handler.{name}", held, never_compiled(ours))
+
+    # torch before 2.7 passes no arguments to these callbacks, and later versions pass one.
+    def compilation_begins(self, *_: object) -> None:
+        self._compiling = self._clock.enter("compile", "torch.compile")
+        self._compiles_first_at = 0 if self._clock.has_started else perf_counter_ns()
+
+    def compilation_ends(self, *_: object) -> None:
+        frame, self._compiling = self._compiling, None
+        self._clock.leave(frame, at=sys._getframe(1))
+        began, self._compiles_first_at = self._compiles_first_at, 0
+        if began and not self._clock.has_started:
+            self._clock.compiled_first_ns += perf_counter_ns() - began

@@ -113,6 +113,7 @@ export const SIDE_TABLES = [
     labels: ['token', 'labels'],
     sortIndex: ['f64', 'sort_index'],
   }),
+  table('samples', 8192, { value: ['f64', ''] }),
 ] as const;
 
 export type SideTableName = (typeof SIDE_TABLES)[number]['name'];
