@@ -79,6 +79,14 @@ describe('stacks of several ranks', () => {
     );
   });
 
+  it('accuse nobody if no process moves and none is in a call that shows whom it waits for', () => {
+    const at = (line: number) => `exchange /home/me/train.py:${line}`;
+    const samples = [7, 7, 9, 12].flatMap((line, r) => dumps(100 + 100 * r, six(at(line))));
+    expect(judge({ processes }, samples).verdict.sentence).toBe(
+      'Hung: no process moves: 2 processes in exchange (me/train.py:7); rank 2 (process 300) in exchange (me/train.py:9); rank 3 (process 400) in exchange (me/train.py:12)',
+    );
+  });
+
   it('do not call a job hung whose ranks move', () => {
     const moving = processes.map((p) => ({ ...p, switches: 50 }));
     const samples = [0, 1, 2, 3].flatMap((r) => dumps(100 + 100 * r, six(r === 2 ? FORWARD : ALL_REDUCE)));
