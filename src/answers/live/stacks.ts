@@ -72,6 +72,29 @@ export function judgeOtherCall({ stacks }: SeenStacks): LiveClaim | null {
   };
 }
 
+/** DDP waits inside backward, where no stack shows a collective. A rank that is not in torch at all is not there. */
+export function judgeApart({ stacks }: SeenStacks): LiveClaim | null {
+  if (stacks.length < LEAST_RANKS || !stacks.every((s) => s.isStuck && s.collective === null)) return null;
+  const [[place, most]] = [...groupBy(stacks, (s) => s.place)].sort((a, b) => b[1].length - a[1].length) as [
+    [string, ProcessStacks[]],
+  ];
+  const odd = stacks.filter((s) => s.place !== place);
+  const isClear = odd.length > 0 && most.length >= MOST_RANKS * stacks.length;
+  if (!isClear || most.some((s) => s.inTorch < WAITS_THERE) || odd.some((s) => s.inTorch > IS_MISSING))
+    return null;
+  const named = odd.slice(0, MAX_NAMED).map(whereItIs);
+  return {
+    bottleneck: 'comms',
+    cause: 'rank-missing',
+    confidence: 0.7,
+    words: words('Hung', `${most.length} of ${stacks.length} ranks wait in ${place}; ${named.join('; ')}`),
+    evidence: stacks.slice(0, MAX_NAMED).map(placeWords),
+    advice:
+      'The others wait inside torch, as DDP does in backward. Look at what the missing rank does there.',
+    next: odd.slice(0, 1).map((s) => `py-spy dump --pid ${s.pid}`),
+  };
+}
+
 export function judgeHang({ stacks, activity, outside }: SeenStacks): LiveClaim | null {
   if (!stacks.every((s) => s.isStuck)) return null;
   const all = stacks.every((s) => s.collective !== null);
