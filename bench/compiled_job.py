@@ -28,14 +28,14 @@ if world > 1:
 class Model(nn.Module):
     def __init__(self):
         super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(64, 64) for _ in range(2))
+        self.first, self.second = nn.Linear(64, 64), nn.Linear(64, 64)
 
     def forward(self, x):
-        for layer in self.layers:
-            x = torch.relu(layer(x)) + x
-            if case == "breaks":
-                print(end="")
-        return x.square().mean()
+        x = torch.relu(self.first(x)) + x
+        # Not in a loop: torch.compile then leaves the whole function alone.
+        if case == "breaks":
+            print(end="")
+        return (torch.relu(self.second(x)) + x).square().mean()
 
 
 model = Model()
