@@ -59,6 +59,7 @@ export function registerOpen(program: Command, context: CommandContext): void {
       say(context, live ? 'the job still runs, and the page follows it; Ctrl-C ends it' : 'Ctrl-C ends it');
       if (options.open) showInBrowser(served.url);
       await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+      live?.stop();
       await served.close();
     });
 }
