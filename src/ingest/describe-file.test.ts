@@ -29,6 +29,21 @@ describe('a file that no reader knows', () => {
       /memory timeline/,
     ],
     ['the raw events of a memory timeline', said('[[1704161511420306, 0, 512, 4], [17'), /memory timeline/],
+    [
+      'a table of flight recorders',
+      said('failed to fetch from 1 of 8\n\n=== FR Trace ===\n--- Groups ---\n  id  desc    size\n'),
+      /empty recorders.*nccl_trace_rank/,
+    ],
+    [
+      'the status of NCCL’s RAS',
+      said('Job summary\n===========\n\n  Nodes  Processes         GPUs\n(total)   per node  per process\n'),
+      /differs between versions of NCCL.*whyslow triage --stacks/,
+    ],
+    [
+      'the same as JSON',
+      said('{\n  "nccl_version": "2.29.1",\n  "timestamp": "x",\n  "communicators_count": 1,'),
+      /counts collectives.*nccl_trace_rank/,
+    ],
     ['what nvprof prints', said('==77== NVPROF is profiling process 77'), /nvprof.*nsys profile/],
     ['a table of Nsight Compute', said('"ID","Process ID","Process Name"\n'), /Nsight Compute/],
     ['a table of nsys stats', said('Time (%),Total Time (ns),Instances\n'), /nsys stats.*nsys export/],

@@ -20,6 +20,10 @@ const begins =
 /** torch.profiler's own trace, which most people have or can record. */
 const TORCH_TRACE = 'pass a trace that torch.profiler wrote with export_chrome_trace("trace.json.gz")';
 
+/** What shows who holds up a job that hangs. */
+const RECORDERS =
+  'pass the recorders themselves (nccl_trace_rank_<r>, which torch writes with TORCH_FR_BUFFER_SIZE=2000 and TORCH_NCCL_DUMP_ON_TIMEOUT=1), stacks of all ranks, or look with `whyslow triage --stacks`';
+
 /** What files are that people pass and whyslow cannot read, and what to pass instead. The first that fits is shown. */
 const REFUSALS: readonly Refusal[] = [
   [({ bytes }) => bytes.length === 0, 'it is empty'],
@@ -72,6 +76,18 @@ const REFUSALS: readonly Refusal[] = [
   [
     begins(/^\s*\[\s*\{\s*"(?:children|frame)"\s*:[\s\S]*"(?:frame|metrics)"\s*:/),
     `it is a profile of Proton (Triton), which has sums and no timeline; ${TORCH_TRACE}`,
+  ],
+  [
+    begins(/^(?:[\s\S]{0,4000}\n)?=== (?:TorchComms )?FR Trace ===\n--- Groups ---/),
+    `it is the table that torch.distributed.debug makes of flight recorders, in which empty recorders and the order of calls are lost; ${RECORDERS}`,
+  ],
+  [
+    begins(/^(?:[\s\S]{0,2000}\n)?\s*Job summary\n\s*=+\n[\s\S]*GPUs/),
+    `it is the status of NCCL’s RAS, whose text differs between versions of NCCL; ${RECORDERS}`,
+  ],
+  [
+    begins(/^\s*\{\s*"nccl_version"\s*:[\s\S]*"communicators(?:_count)?"\s*:/),
+    `it is the status of NCCL’s RAS, which counts collectives and does not show what ranks do; ${RECORDERS}`,
   ],
   [
     named(/events\.out\.tfevents\./),

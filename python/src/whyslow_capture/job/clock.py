@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from threading import get_ident
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
@@ -38,24 +39,24 @@ class PhaseTotal:
         self.lines: dict[str, int] = {}
 
 
+@dataclass(slots=True, eq=False)
 class OpenPhase:
     """A phase that is open now."""
 
-    __slots__ = ("before", "begin", "busy_until", "call", "inside", "line", "mark", "marks", "name")
-
-    def __init__(self, name: str, call: str, begin: int) -> None:
-        self.name, self.call, self.begin = name, call, begin
-        # Time of all phases of that name before.
-        self.before = 0
-        # The job's code line, if it is worth knowing.
-        self.line: str | None = None
-        # Time of phases inside this one.
-        self.inside = 0
-        # Where it begins in the recorded step, and the list of marks that this is an index of.
-        self.mark = -1
-        self.marks: list[int] | None = None
-        # Returns when the device finished what was queued before, or None if it has not yet.
-        self.busy_until: Callable[[], int | None] | None = None
+    name: str
+    call: str
+    begin: int
+    # Time of all phases of that name before.
+    before: int = 0
+    # The job's code line, if it is worth knowing.
+    line: str | None = None
+    # Time of phases inside this one.
+    inside: int = 0
+    # Where it begins in the recorded step, and the list of marks that this is an index of.
+    mark: int = -1
+    marks: list[int] | None = None
+    # Returns when the device finished what was queued before, or None if it has not yet.
+    busy_until: Callable[[], int | None] | None = None
 
 
 class JobClock:
