@@ -96,7 +96,7 @@ const CALL = {
   calledFrom: null,
 } as const;
 
-/** The kind of which it launched more than others. */
+/** The kind that it launched more often than others did. */
 function kindAhead({ launched }: RasRank, others: readonly RasRank[]): string {
   const kinds = Object.entries(launched ?? {});
   const ahead = kinds.find(([kind, count]) => others.some((o) => (o.launched?.[kind] ?? 0) < count));
