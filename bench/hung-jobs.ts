@@ -145,7 +145,9 @@ function accused(text: string): readonly number[] {
   // `rank 5 calls all_gather, where rank 4 calls all_reduce`: only the first is accused.
   const found = text
     .replace(/, where rank.*? calls /g, '')
-    .matchAll(/rank (\d+) (?:\(process \d+\) )?(?:is at|is in|in \w|is stopped|calls|ended|did not|has )/g);
+    .matchAll(
+      /rank (\d+) (?:\(process \d+\) )?(?:is at|is in|in \w|is stopped|calls|called|ended|did not|has )/g,
+    );
   return [...new Set([...found].map((m) => Number(m[1])))];
 }
 const isRight = (text: string, culprit: number) => `${accused(text)}` === `${culprit}`;

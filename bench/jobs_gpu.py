@@ -86,7 +86,7 @@ def augment_inline() -> None:
 
 
 def gan() -> None:
-    """Host: two small networks, two optimizers, several reads an iteration (T15, T23)."""
+    """Host: two small networks, two optimizers, several reads per iteration (T15, T23)."""
     make = lambda a, b: nn.Sequential(*[m for _ in range(6) for m in (nn.Linear(a, a), nn.ReLU())], nn.Linear(a, b)).to(
         DEVICE
     )  # noqa: E731

@@ -90,7 +90,7 @@ function peakOf(pid: number | undefined): number {
   }
 }
 
-/** Of all its threads, and of children that it has waited for. Linux only, with its 100 ticks a second. */
+/** Of all its threads, and of children that it has waited for. Linux only, with its 100 ticks per second. */
 function cpuOf(pid: number | undefined): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');

@@ -103,13 +103,12 @@ def test_the_training_thread_does_not_wait(tmp_path: Path, monkeypatch: pytest.M
     go = threading.Event()
     threads: list[int] = []
 
-    def slow(raw: Path, target: Path, name: None) -> int:
+    def slow(raw: Path, target: Path) -> None:
         threads.append(threading.get_ident())
         assert go.wait(60)
         target.write_bytes(gzip.compress(raw.read_bytes()))
-        return 0
 
-    monkeypatch.setattr(torchtitan, "compress", slow)
+    monkeypatch.setattr(torchtitan, "compress_in_place", slow)
     filer = TraceFiler(tmp_path / "out")
     filer(export(tmp_path, ".json"))
     assert not filed_in(tmp_path / "out").exists()

@@ -53,6 +53,7 @@ def allocator(monkeypatch: pytest.MonkeyPatch) -> Allocator:
 def watch_of(out: Path, *, records: bool) -> MemoryWatch:
     watch = MemoryWatch(records, ProblemLog())
     watch.start(out)
+    watch.trains(out)
     return watch
 
 
@@ -119,6 +120,51 @@ def test_an_allocator_that_fails_does_not_fail_the_job(tmp_path: Path, allocator
     assert allocator.observer is not None
     allocator.observer(0, 5000, 2000, 300)
     assert not (tmp_path / "memory").exists() or not list((tmp_path / "memory").iterdir())
+
+
+def test_memory_that_runs_out_before_training_is_explained_though_no_step_has_begun(
+    tmp_path: Path, allocator: Allocator
+) -> None:
+    watch = MemoryWatch(False, ProblemLog())
+    watch.start(tmp_path)
+    assert allocator.observer is not None
+    allocator.observer(0, 5000, 2000, 300)
+    snapshot = tmp_path / "memory" / "oom_rank_2.pickle"
+    assert load(snapshot)["device_traces"][0][-1]["size"] == 5000
+    # Training begins after all: it is the job's, and stays until its steps go on.
+    watch.trains(tmp_path)
+    assert snapshot.exists()
+
+
+def test_a_helper_that_survives_running_out_of_memory_leaves_nothing(
+    tmp_path: Path, allocator: Allocator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_exit: list[Callable[[], None]] = []
+    monkeypatch.setattr("atexit.register", at_exit.append)
+    watch = MemoryWatch(False, ProblemLog())
+    watch.start(tmp_path)
+    assert allocator.observer is not None
+    allocator.observer(0, 5000, 2000, 300)
+    monkeypatch.setattr("sys.last_value", MemoryError(), raising=False)
+    at_exit[0]()
+    assert (tmp_path / "memory" / "oom_rank_2.pickle").exists()
+    monkeypatch.delattr("sys.last_value")
+    at_exit[0]()
+    assert list((tmp_path / "memory").iterdir()) == []
+
+
+def test_the_snapshot_of_an_earlier_process_goes_when_training_begins_and_not_before(
+    tmp_path: Path, allocator: Allocator
+) -> None:
+    old = tmp_path / "memory" / "snapshot_rank_2.pickle"
+    old.parent.mkdir()
+    old.write_bytes(b"old")
+    watch = MemoryWatch(True, ProblemLog())
+    watch.start(tmp_path)
+    assert old.exists()
+    watch.trains(tmp_path)
+    assert not old.exists()
+    assert len(allocator.history) == 1
 
 
 def test_the_watch_begins_when_the_job_first_uses_cuda(

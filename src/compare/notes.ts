@@ -81,7 +81,7 @@ function pauseNote(side: string, { pauses, pausedMs, steps }: SideTimes): string
   ];
 }
 
-/** Samples a step, if all runs of a side have as many. */
+/** Samples per step, if all runs of a side have as many. */
 export function samplesOf(runs: readonly RunProfile[]): number | null {
   const sizes = new Set(
     runs.map(({ setup, report }) => setup.batchSize && setup.batchSize * batchesOf(report.step.iteration)),

@@ -104,8 +104,11 @@ function setupOf({ inputs, views, locations }: Diagnosis, traced: TraceView | nu
 /** Mean step without rare pauses, as runs are compared. */
 export const usualStep = (run: RunProfile): Ms => ms(mean(shortenPauses(stepsOfRun(run)).steps));
 
-/** Step times of a run; a single figure where a report has no more. */
+/** ms. No step is shorter than a nanosecond or longer than 30 years: the file is damaged. */
+const [SHORTEST, LONGEST] = [1e-6, 1e12];
+
+/** Step times of a run that can be; a single figure where a report has no more. */
 export function stepsOfRun({ report: { step } }: RunProfile): readonly Ms[] {
-  if (step.times_ms.length > 0) return step.times_ms;
-  return step.ms === null ? [] : [ms(step.ms)];
+  const times = step.times_ms.length > 0 ? step.times_ms : step.ms === null ? [] : [ms(step.ms)];
+  return times.filter((time) => time >= SHORTEST && time <= LONGEST);
 }

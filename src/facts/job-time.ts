@@ -6,6 +6,8 @@ export interface JobTime {
   readonly wall: Ns;
   /** From the start of the process to its first batch. */
   readonly startUp: Ns;
+  /** The part of it in which torch.compile worked: the model was called before the first batch. */
+  readonly compiledFirst?: Ns;
   /** In training steps, without what `phases` has. */
   readonly training: Ns;
   /** From the last step to the end of the process, without what `phases` has. */

@@ -20,6 +20,10 @@ const begins =
 /** torch.profiler's own trace, which most people have or can record. */
 const TORCH_TRACE = 'pass a trace that torch.profiler wrote with export_chrome_trace("trace.json.gz")';
 
+/** What shows who holds up a job that hangs. */
+const RECORDERS =
+  'pass the recorders themselves (nccl_trace_rank_<r>, which torch writes with TORCH_FR_BUFFER_SIZE=2000 and TORCH_NCCL_DUMP_ON_TIMEOUT=1), stacks of all ranks, or look with `whyslow triage --stacks`';
+
 /** What files are that people pass and whyslow cannot read, and what to pass instead. The first that fits is shown. */
 const REFUSALS: readonly Refusal[] = [
   [({ bytes }) => bytes.length === 0, 'it is empty'],
@@ -62,8 +66,28 @@ const REFUSALS: readonly Refusal[] = [
     'it is a table of `nsys stats`, which has sums and no timeline: pass the recording itself (`nsys export --type sqlite FILE`)',
   ],
   [
+    begins(/^"?Start \((?:ns|us|ms|s)\)"?,"?Duration \((?:ns|us|ms|s)\)"?,"?(?:CorrId|Name)\b/),
+    'it is a table of `nsys stats`, which has no calls of the host: pass the recording itself (`nsys export --type sqlite FILE`)',
+  ],
+  [
+    begins(/^"?(?:Step Id,(?:Model ID,)?Task ID|Step,Type,Index,Computing|Device_id,Model ID,Task ID)\b/),
+    'it is a table of Ascend’s profiler, which has sums and no timeline: pass the trace_view.json next to it',
+  ],
+  [
     begins(/^\s*\[\s*\{\s*"(?:children|frame)"\s*:[\s\S]*"(?:frame|metrics)"\s*:/),
     `it is a profile of Proton (Triton), which has sums and no timeline; ${TORCH_TRACE}`,
+  ],
+  [
+    begins(/^(?:[\s\S]{0,4000}\n)?=== (?:TorchComms )?FR Trace ===\n--- Groups ---/),
+    `it is the table that torch.distributed.debug makes of flight recorders, in which empty recorders and the order of calls are lost; ${RECORDERS}`,
+  ],
+  [
+    begins(/^(?:[\s\S]{0,2000}\n)?\s*Job summary\n\s*=+\n[\s\S]*GPUs/),
+    `it is the status of NCCL’s RAS, whose text differs between versions of NCCL; ${RECORDERS}`,
+  ],
+  [
+    begins(/^\s*\{\s*"nccl_version"\s*:[\s\S]*"communicators(?:_count)?"\s*:/),
+    `it is the status of NCCL’s RAS, which counts collectives and does not show what ranks do; ${RECORDERS}`,
   ],
   [
     named(/events\.out\.tfevents\./),
@@ -93,6 +117,22 @@ const REFUSALS: readonly Refusal[] = [
     begins(/^\s*-{8,}[ -]*\n[^\n]*\bSelf (?:CPU|CUDA|XPU|NPU|PrivateUse1)/),
     'it is a table of key_averages(): pass the trace itself, written with export_chrome_trace("trace.json.gz")',
   ],
+  [
+    ({ bytes }) => isCProfile(bytes),
+    `it is a profile of cProfile, which has sums per Python function and no timeline: snakeviz or pstats show it; ${TORCH_TRACE}`,
+  ],
+  [
+    named(/\.(?:input_pipeline|overview_page|kernel_stats|tensorflow_stats|memory_profile|op_profile)\.pb$/i),
+    `it is a table of XProf or TensorFlow’s profiler, not a profile of PyTorch’s; ${TORCH_TRACE}`,
+  ],
+  [
+    named(/\.et$/i),
+    `it is a Chakra execution trace, which lists operators without a timeline; ${TORCH_TRACE}`,
+  ],
+  [
+    named(/\.pb\.gz$|\.pprof$/i),
+    `it is a profile in the format of pprof, which has sums and no timeline; ${TORCH_TRACE}`,
+  ],
   [({ bytes }) => isBinary(bytes), 'it is binary'],
 ];
 
@@ -113,6 +153,12 @@ export function describeFile(bytes: Uint8Array, path: string): string {
 /** Protocols 2 to 5 begin with these bytes. */
 function isPickle(head: Uint8Array): boolean {
   return head[0] === 0x80 && head[1]! >= 2 && head[1]! <= 5;
+}
+
+/** A dictionary that Python marshaled, whose first key is (file, line, function). */
+function isCProfile([first, key, length]: Uint8Array): boolean {
+  const withoutFlag = (byte: number | undefined) => String.fromCharCode((byte ?? 0) & 0x7f);
+  return withoutFlag(first) === '{' && /[()]/.test(withoutFlag(key)) && length === 3;
 }
 
 function isBinary(head: Uint8Array): boolean {

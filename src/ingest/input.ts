@@ -109,7 +109,9 @@ export function whyNot(result: Tried): string {
   if (!member) return reasons(result.problems) || 'the archive has no files in it';
   const why = reasons(member.problems);
   const parts = [member.of === 'nothing' ? (member.looksLike ?? '') : '', why].filter((text) => text !== '');
-  return parts.join('; ') || 'it has no events';
+  if (parts.length > 0) return parts.join('; ');
+  const known = READERS.find((r) => r.id === member.kind);
+  return known ? `it has no ${known.line.counts} (read as: ${known.line.one})` : 'it has no events';
 }
 
 /** Messages inside a sentence, which ends them. */

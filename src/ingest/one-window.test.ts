@@ -30,7 +30,8 @@ const trace = (
   }) as unknown as RankedInput;
 const log = (rank: number) =>
   ({ rank, rankSource: 'file', hasEarlierWindow: false, of: 'log', path: `log${rank}` }) as RankedInput;
-const inputs = (members: readonly RankedInput[]) => ({ members, problems: [] }) as unknown as RunInputs;
+const inputs = (members: readonly RankedInput[]) =>
+  ({ members, problems: [], beside: [], runs: [] }) as unknown as RunInputs;
 function kept(...members: readonly RankedInput[]) {
   const run = keepOneWindow(inputs(members));
   return {
@@ -96,6 +97,55 @@ describe('keepOneWindow', () => {
     expect(kept(trace('a0', 0, '2-4', 100n, undefined, 3), ...two).files).toEqual(['a0', 'b1']);
     const both = [0, 1].map((rank) => trace(`a${rank}`, rank, '2-4', 100n, undefined, 3));
     expect(kept(...both, ...two).files).toEqual(['a0', 'a1']);
+  });
+
+  describe('in a run that became slower for a while', () => {
+    const folder = (step: number, rank = 0) =>
+      trace(`traces/step_${step}/rank-${rank}-coord-${rank}-trace.json`, rank, '', null);
+    const logTo = (last: number, rank = 0) =>
+      ({ ...log(rank), log: { runs: [{ step: Float64Array.of(0, last) }] } }) as unknown as RankedInput;
+    const incident = {
+      kind: 'slower',
+      alarm: true,
+      run: null,
+      step: 5000,
+      until_step: null,
+      before_ms: 100,
+      after_ms: 300,
+    };
+    const files = (of: object, ...members: readonly RankedInput[]) =>
+      keepOneWindow({
+        ...inputs(members),
+        beside: [{ evidence: { incidents: [{ ...incident, ...of }] } }],
+        runs: [],
+      } as unknown as RunInputs).members.map((m) => m.path.replace(/-coord.*/, ''));
+    const usual = 'traces/step_21/rank-0';
+    const slow = 'traces/step_5100/rank-0';
+    const members = [folder(21), folder(5100), folder(5100, 1)];
+
+    it('the window of the incident is only evidence of it, also if more ranks recorded that', () => {
+      expect(files({}, ...members, logTo(6000), logTo(6000, 1))).toEqual([usual, 'log0', 'log1']);
+      expect(files({ until_step: 5400 }, ...members, logTo(9000))).toEqual([
+        usual,
+        'traces/step_5100/rank-1',
+        'log0',
+      ]);
+    });
+
+    it('the run is what it was for most of its time, which may be the incident', () => {
+      expect(files({}, ...members, logTo(7000), logTo(7000, 1))).toEqual([
+        slow,
+        'traces/step_5100/rank-1',
+        'log0',
+        'log1',
+      ]);
+    });
+
+    it('a speed-up, or an incident of a run of unknown length, changes nothing', () => {
+      const all = [slow, 'traces/step_5100/rank-1', 'log0'];
+      expect(files({ kind: 'faster', alarm: false }, ...members, logTo(6000))).toEqual(all);
+      expect(files({}, ...members, log(0))).toEqual(all);
+    });
   });
 
   it('passes over windows without a selected step', () => {

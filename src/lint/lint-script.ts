@@ -66,7 +66,7 @@ export interface LintedFile {
   readonly problems: readonly string[];
 }
 
-/** Lints one file: a script, a notebook (`.ipynb`) or a configuration of DeepSpeed (`.json`). Nothing in it is executed. A check that throws is a problem of the file. */
+/** Lints one file: a script, a notebook (`.ipynb`) or a DeepSpeed configuration (`.json`). Nothing in it is executed. A check that throws is a problem of the file. */
 export function lintFile(file: string, content: string, checks: readonly Check[] = CHECKS): LintedFile {
   const notebook = /\.ipynb$/i.test(file) ? notebookCode(content) : null;
   if (/\.ipynb$/i.test(file) && !notebook)

@@ -36,6 +36,7 @@ export function jobTimeOf(header: EventLogHeader | null): JobTime | null {
   return {
     wall: ns(startUp + training + outside + after),
     startUp: ns(startUp),
+    compiledFirst: ns(Math.min(startUp, Math.max(0, (numberOf(job.compiled_first_ms) ?? 0) * 1e6))),
     training: ns(training),
     end: ns(after),
     steps,

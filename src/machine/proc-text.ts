@@ -2,7 +2,7 @@ import type { ThreadSample } from '../model/recording.js';
 
 /** What the kernel prints in /proc, parsed. Fields that are missing become null. */
 
-/** Clock ticks a second in /proc: USER_HZ is 100 on every Linux. */
+/** Clock ticks per second in /proc: USER_HZ is 100 on every Linux. */
 const TICKS = 100;
 
 export interface ProcStat {

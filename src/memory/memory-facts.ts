@@ -205,17 +205,17 @@ function growthOf(
   // The last two steps are too young.
   const steps = starts.length - 3;
   if (steps < LEAST_STEPS) return [];
-  const byLine = new Map<string, Float64Array>();
+  const byLine = new Map<string, Map<number, number>>();
   for (const { start, end, bytes, stack } of all) {
     const step = start < 0 ? -1 : lastBefore(starts, start, (s) => s);
     if (step < 1 || step > steps || end <= starts[step + 2]!) continue;
     const line = lineOf(stacks[stack]);
-    if (!byLine.has(line)) byLine.set(line, new Float64Array(steps));
-    byLine.get(line)![step - 1]! += bytes;
+    const perStep = byLine.get(line) ?? new Map<number, number>();
+    if (bytes > 0) byLine.set(line, perStep.set(step, (perStep.get(step) ?? 0) + bytes));
   }
   return [...byLine]
-    .filter(([, perStep]) => perStep.every((bytes) => bytes > 0))
-    .map(([at, perStep]) => ({ at, bytesPerStep: median([...perStep]), steps }))
+    .filter(([, perStep]) => perStep.size === steps)
+    .map(([at, perStep]) => ({ at, bytesPerStep: median([...perStep.values()]), steps }))
     .sort((a, b) => b.bytesPerStep - a.bytesPerStep)
     .slice(0, MAX_LINES);
 }

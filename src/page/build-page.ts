@@ -121,10 +121,15 @@ function jobOverTime({ jobView, members }: Diagnosis): JobOverTime | null {
     if (mark.at === wall) spent.set('end', end);
     const rest = mark.at - before.at - [...spent.values()].reduce((sum, s) => sum + s, 0);
     spent.set('steps', Math.max(0, rest));
-    return phases.map((name) => spent.get(name) ?? 0);
+    return spent;
   });
-  const first = phases.map((name) => (name === 'start-up' ? startUp : 0));
-  return { phases, bounds: [0, ...marks.map((m) => m.at)], seconds: [first, ...seconds] };
+  const compiled = (job.compiledFirst ?? 0) / 1e9;
+  if (compiled > 0 && !phases.includes('compile')) phases.push('compile');
+  const first = phases.map((name) =>
+    name === 'start-up' ? startUp - compiled : name === 'compile' ? compiled : 0,
+  );
+  const rows = seconds.map((spent) => phases.map((name) => spent.get(name) ?? 0));
+  return { phases, bounds: [0, ...marks.map((m) => m.at)], seconds: [first, ...rows] };
 }
 
 /** At each recorded step. */

@@ -61,7 +61,7 @@ export interface PlanNodes {
   readonly waitsFor: Int32Array;
   /** From the end of the awaited work to the return of the call. */
   readonly returnLag: Float64Array;
-  /** For SYNC: the awaited work of each stream, `streamBusyUntil.length` entries a node; −1: none. */
+  /** For SYNC: the awaited work of each stream, `streamBusyUntil.length` entries per node; −1: none. */
   readonly awaited: Int32Array;
   /** Pieces of work launched and not yet done when the call began. 0: the device had run dry. */
   readonly queued: Uint32Array;

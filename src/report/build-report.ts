@@ -9,9 +9,9 @@ import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
 import { isMeasured } from '../facts/step-facts.js';
 import { sharesOfClasses, sumOfClasses, TIME_CLASSES, totals } from '../facts/time-class.js';
 import { manifestOf, type RankInput, type RunInput } from '../ingest/input.js';
-import type { FoundRun, RunInputs } from '../ingest/read-run.js';
+import { incidentsOf } from '../ingest/main-state.js';
+import type { FoundRun } from '../ingest/read-run.js';
 import { atPace } from '../logs/pace.js';
-import type { Incident } from '../model/incident.js';
 import type { Finding } from '../rules/kit/finding.js';
 import type { RulesResult } from '../rules/run-rules.js';
 import type { Comparison } from '../run/compare.js';
@@ -59,7 +59,7 @@ export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
     ranks: diagnosis.views.map((view) => rankOf(view, diagnosis, clocks, inMesh)),
     many_ranks: null,
     stragglers: stragglersOf(comparison),
-    incidents: incidentsOf(inputs),
+    incidents: incidentsOf(inputs).map((i) => ({ ...i, ranks: [...i.ranks], evidence: [...i.evidence] })),
     money: null,
     energy: energyOf(diagnosis),
     heat: heatOf(comparison),
@@ -75,15 +75,6 @@ export function buildReport(diagnosis: Diagnosis, rules: RulesResult): Report {
     health: diagnosis.health.with(rules.problems),
     tool: toolInfo(),
   };
-}
-
-/** Of the runs that the report is about; a file that names no run is of any. */
-function incidentsOf({ beside, runs }: RunInputs): Incident[] {
-  const others = new Set(runs.filter((r) => !r.isAnalyzed).map((r) => r.id));
-  return beside
-    .flatMap(({ evidence }) => evidence.incidents ?? [])
-    .filter(({ run }) => run === null || !others.has(run))
-    .map((i) => ({ ...i, ranks: [...i.ranks], evidence: [...i.evidence] }));
 }
 
 const NO_STEP: ReportStep = {

@@ -20,9 +20,9 @@ export function jobOf(job: JobTime | null): ReportJob | null {
   if (!job || !(job.wall > 0)) return null;
   const parts = [
     { name: 'steps', ns: job.training, count: job.steps, own: false },
-    { name: 'start-up', ns: job.startUp, count: 1, own: false },
+    { name: 'start-up', ns: job.startUp - (job.compiledFirst ?? 0), count: 1, own: false },
     { name: 'end', ns: job.end, count: 1, own: false },
-    ...job.phases,
+    ...withFirstCompile(job),
   ];
   const phases = parts
     .filter((p) => p.ns > 0)
@@ -35,6 +35,14 @@ export function jobOf(job: JobTime | null): ReportJob | null {
       sampled: own,
     }));
   return { wall_s: seconds(job.wall / 1e9), phases };
+}
+
+/** The first compilation may come before or in the first step: it is compiling in both. */
+function withFirstCompile({ phases, compiledFirst = ns(0) }: JobTime) {
+  if (compiledFirst === 0) return phases;
+  const known = phases.find((p) => p.name === 'compile');
+  const compile = { count: 0, own: false, ...known, name: 'compile', ns: (known?.ns ?? 0) + compiledFirst };
+  return [...phases.filter((p) => p !== known), { ...compile, count: compile.count + 1 }];
 }
 
 /** What one step is. */

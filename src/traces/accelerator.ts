@@ -52,6 +52,8 @@ const BY_OPERATOR: readonly (readonly [DeviceKind, RegExp])[] = [
   ['npu', /^(?:npu::|torch_npu::|aten::npu_)/],
   ['hpu', /^hpu::/],
   ['xla', /^(?:xla|torch_xla)::/],
+  ['rocm', /^aten::_?miopen_/],
+  ['cuda', /^aten::_?cudnn_(?!is_acceptable)/],
 ];
 
 function kindOf(trace: Trace, unread: number): DeviceKind {

@@ -1,6 +1,7 @@
 import { appendFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { inFolder } from '../../test/helpers/folder.js';
 import { randomNormal } from '../../test/helpers/watched-job.js';
 import type { Incident } from '../model/incident.js';
@@ -55,6 +56,49 @@ it('a job is followed while it writes, also half lines; an incident is written o
     await second.finish();
     expect((await readFile(join(out, 'incidents.jsonl'), 'utf8')).trim().split('\n')).toHaveLength(1);
   }));
+
+it('a clock that jumps by days in either direction changes nothing: neither what is found nor whether the job runs', () =>
+  inRun(async (out, log) => {
+    const text = HEADER + logOf(0, 4000, 2000);
+    const straight = await incidentsWith(out, log, text, () => {});
+    expect(straight).toMatchObject([{ kind: 'slower', cause: 'loader', state: 'open' }]);
+    // A rank of this machine whose process cannot be seen, as in a container: only what it writes shows that it is alive.
+    await mkdir(join(out, 'ranks'));
+    const manifest = { rank: 0, run: 'r', host: hostname(), pid: 2 ** 22 + 1, anchors: [{ at: 'start' }] };
+    await writeFile(join(out, 'ranks', 'rank_0.json'), JSON.stringify(manifest));
+    vi.useFakeTimers({ toFake: ['Date'] });
+    try {
+      const days = [3, -40, 400];
+      const jump = async (watcher: RunWatcher) => {
+        vi.setSystemTime(Date.now() + (days.shift() ?? 0) * 86.4e6);
+        expect(await watcher.mayBeRunning()).toBe(true);
+      };
+      expect(await incidentsWith(out, log, text, jump)).toEqual(straight);
+    } finally {
+      vi.useRealTimers();
+    }
+  }));
+
+/** What is found in a log that arrives in four parts. */
+async function incidentsWith(
+  out: string,
+  log: string,
+  text: string,
+  between: (watcher: RunWatcher) => unknown,
+): Promise<readonly Incident[]> {
+  await rm(log, { force: true });
+  await rm(join(out, 'incidents.jsonl'), { force: true });
+  const watcher = await RunWatcher.open(out);
+  const part = Math.ceil(text.length / 4);
+  for (let at = 0; at < text.length; at += part) {
+    await appendFile(log, text.slice(at, at + part));
+    while (await watcher.look());
+    await between(watcher);
+  }
+  await watcher.finish();
+  expect(await readIncidents(out)).toEqual(watcher.state().incidents);
+  return watcher.state().incidents;
+}
 
 it('a folder that goes away and comes back ends nothing', () =>
   inRun(async (out, log) => {

@@ -1,4 +1,5 @@
 import { access } from 'node:fs/promises';
+import { largest } from '../base/statistics.js';
 import { mayBeAlive, readRanks } from '../launch/job.js';
 import type { Incident } from '../model/incident.js';
 import { FollowedRun } from './follow/follow-run.js';
@@ -10,6 +11,9 @@ import type { WatchedRun } from './watched-run.js';
 
 /** What one look may take before it is the turn of others, ms. Then it goes on with the next look. */
 const MOST_PER_LOOK = 200;
+
+/** Ranks rewrite their file every 20 s at most. */
+const QUIET_MS = 40_000;
 
 export interface WatcherOptions {
   /** Of a GPU for an hour: incidents have their cost per day then. */
@@ -28,6 +32,8 @@ export class RunWatcher {
   readonly #fresh: Incident[] = [];
   readonly #onIncident: (incident: Incident) => void;
   #isThere = true;
+  /** When a rank wrote its file last, and when that was seen, by a clock that never jumps. */
+  #written = { file: Number.NaN, seen: Number.NEGATIVE_INFINITY };
 
   private constructor(out: string, file: IncidentsFile, { onIncident = () => {}, price }: WatcherOptions) {
     this.#out = out;
@@ -80,9 +86,14 @@ export class RunWatcher {
     this.#job.amend(id, evidence, traces);
   }
 
-  /** Processes of the job may still write. */
+  /** Processes of the job may still write. What they wrote is compared with the last time, as the clock of the machine may jump. */
   async mayBeRunning(): Promise<boolean> {
-    return mayBeAlive(await readRanks(this.#out), Date.now());
+    const ranks = await readRanks(this.#out);
+    const now = performance.now();
+    const written = largest(ranks.map((r) => r.writtenMs));
+    if (written !== this.#written.file) this.#written = { file: written, seen: now };
+    const isQuiet = now - this.#written.seen > QUIET_MS;
+    return mayBeAlive(ranks, Date.now()) || (!isQuiet && ranks.some((r) => !r.ended));
   }
 
   async #tell(): Promise<void> {

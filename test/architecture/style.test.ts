@@ -41,13 +41,15 @@ it('only cli/common/output.ts writes to the standard outputs', () => {
 // CONTRIBUTING.md, "Words". Every pattern is at zero, so none may come back.
 /** Files that quote nvidia-smi, which writes a space before the percent sign. */
 const QUOTES_NVIDIA_SMI = /(?:dmon|doctor|machine|nvidia-smi)/;
-const UNIT = '(?:ms|µs|MB|kB|GB|bytes|launches|kernels|all_reduces|results|calls|times)';
-const SINGLE = '(?:step|second|rank|batch|launch|gradient|parameter|seed|host)';
+const UNIT =
+  '(?:ms|µs|MB|kB|GB|bytes|launches|kernels|all_reduces|results|calls|times|frames|reads|samples|switches|ticks|entries|collectives|events|windows|incidents|iterations)';
+const SINGLE =
+  '(?:step|second|minute|hour|day|rank|batch|launch|gradient|parameter|seed|host|node|iteration)';
 const BRITISH =
   'utilis|synchronis|recognis|summaris|organis|optimis|normalis|initialis|serialis|minimis|maximis|visualis|realis|generalis|specialis|daemonis|quantis|tokenis|vectoris|analys(?:e|ed|ing)\\b|colour|neighbour|behaviour|favour|honour|labell(?!edby)|modell|cancell(?!ation)|licence|centre\\b|grey\\b';
 const AVOIDED: readonly (readonly [string, RegExp])[] = [
   ['a space before a percent sign', /(?:\d|\}) %(?=[`'",.;:)]|\s|$)/gm],
-  ['"a step" for "per step"', new RegExp(`\\b${UNIT} an? ${SINGLE}\\b`, 'g')],
+  ['"a step" for "per step"', new RegExp(`(?!Times a host)\\b${UNIT} an? ${SINGLE}\\b`, 'gi')],
   ['"told" and "said"', /\b(?:told|said)\b/gi],
   ['"tell" for "show" or "distinguish"', /\b(?:does not|do not|cannot|can) tell\b|\btells? apart\b/gi],
   ['"beside"', /(?<![\w./`'-])beside\b(?![\w.`'-])/gi],
@@ -62,6 +64,14 @@ const AVOIDED: readonly (readonly [string, RegExp])[] = [
   [
     'translated words',
     /\b(?:weigh(?:ed|s)?|mended|for ever|misspelt|at first sight|clean truth|false promises?)\b/gi,
+  ],
+  [
+    '"logs of torch.compile" for "torch.compile logs"',
+    /\b(?:stacks?|logs?|dumps?|configurations?|traces?) of (?:py-spy|torch\.compile|DeepSpeed|NCCL|nvidia-smi|Kineto)\b/gi,
+  ],
+  [
+    '"anymore", "in order to" and other long ways',
+    /\banymore\b|\bin order to\b|\bdue to the fact\b|\bwith regard to\b|\bin the case that\b/gi,
   ],
   ['translated headings', /^#+ (?:How right|What it withstands|Doing it again|What it cannot know)/gm],
   ['British spelling', new RegExp(`\\b\\w*(?:${BRITISH})\\w*`, 'gi')],

@@ -90,5 +90,5 @@ it('whyslow run --watch reports an incident while the job runs, and calls the we
 it('whyslow watch exits with 2 for an address that is none', async () => {
   const ran = await whyslow(['watch', '.', '--notify', 'file:///etc/passwd']);
   expect(ran).toMatchObject({ code: 2, stdout: '' });
-  expect(ran.stderr).toContain('must begin with http');
+  expect(ran.stderr).toContain('must be wandb, mlflow, or begin with http');
 });

@@ -10,6 +10,8 @@ export type DrawnPhases = Readonly<
 export interface DrawnJob {
   readonly phases?: DrawnPhases;
   readonly startUpMs?: number;
+  /** The part of it in which torch.compile worked. */
+  readonly compiledFirstMs?: number;
   /** From the last step to the end. */
   readonly endMs?: number;
   /** Phases of a step that takes 10 ms and starts at `at`, as `stepLines` takes them. */
@@ -22,10 +24,17 @@ const STEP_MS = 10;
 const computing = (at: number) => [`forward 4 +${at} host`, `backward 5 +${at + 4} host`];
 
 /** The log of a job of 100 training steps of 10 ms, with phases spread evenly over them. */
-export function jobLog({ phases = {}, startUpMs = 0, endMs = 0, step = computing }: DrawnJob): string[] {
+export function jobLog({
+  phases = {},
+  startUpMs = 0,
+  compiledFirstMs = 0,
+  endMs = 0,
+  step = computing,
+}: DrawnJob): string[] {
   const outside = Object.values(phases).reduce((sum, p) => sum + p.ms, 0);
   const job = {
     start_ms: -startUpMs,
+    compiled_first_ms: compiledFirstMs,
     last_step_ms: STEPS * STEP_MS + outside,
     end_ms: STEPS * STEP_MS + outside + endMs,
     tail_ms: 0,

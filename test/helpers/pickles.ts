@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 
-/** Anything JSON can hold, as a pickle of protocol 4 whose memo is used for texts that repeat. */
+/** Anything JSON can hold, as a pickle of protocol 4. Its memo is used for texts and lists that are there twice, as Python does. */
 export function pickled(value: unknown): Buffer {
-  const texts = new Map<string, number>();
+  const known = new Map<unknown, number>();
   let memoized = 0;
   const parts: Buffer[] = [Buffer.from([0x80, 4])];
   const put = (...bytes: number[]) => void parts.push(Buffer.from(bytes));
@@ -10,9 +10,10 @@ export function pickled(value: unknown): Buffer {
     if (v === null) put(0x4e);
     else if (typeof v === 'boolean') put(v ? 0x88 : 0x89);
     else if (typeof v === 'number') writeNumber(v);
+    else if (known.has(v)) recall(known.get(v)!);
     else if (typeof v === 'string') writeText(v);
-    else if (Array.isArray(v)) writeAll(0x5d, v, 0x65);
-    else writeAll(0x7d, Object.entries(v as object).flat(), 0x75);
+    else if (Array.isArray(v)) writeAll(v, 0x5d, v, 0x65);
+    else writeAll(v, 0x7d, Object.entries(v as object).flat(), 0x75);
   };
   const writeNumber = (v: number) => {
     const bytes = Buffer.alloc(9);
@@ -22,18 +23,17 @@ export function pickled(value: unknown): Buffer {
     else parts.push(bytes);
   };
   const writeText = (v: string) => {
-    const at = texts.get(v);
-    if (at !== undefined) return put(0x6a, at & 255, at >> 8, 0, 0);
     const bytes = Buffer.from(v);
     const size = Buffer.alloc(4);
     size.writeUInt32LE(bytes.length);
     parts.push(Buffer.from('X'), size, bytes);
-    texts.set(v, memoized++);
+    known.set(v, memoized++);
     put(0x94);
   };
-  const writeAll = (empty: number, all: readonly unknown[], end: number) => {
+  const recall = (at: number) => put(0x6a, at & 255, (at >> 8) & 255, (at >> 16) & 255, 0);
+  const writeAll = (of: unknown, empty: number, all: readonly unknown[], end: number) => {
     put(empty, 0x94);
-    memoized++;
+    known.set(of, memoized++);
     put(0x28);
     for (const v of all) write(v);
     put(end);

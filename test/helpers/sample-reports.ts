@@ -100,6 +100,7 @@ export function sampleReport(more: Partial<Plain<Report>> = {}): Report {
       corrected: true,
       parts: [],
       iteration: null,
+      whole_window: false,
       count: 3,
       first: 3,
       last: 5,

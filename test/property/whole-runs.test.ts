@@ -1,24 +1,39 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import * as library from '../../src/index.js';
+import { READERS } from '../../src/readers/registry.js';
 import { cases, countCases, SEED } from '../helpers/cases.js';
 import { inFolder } from '../helpers/folder.js';
+import { drawDocument, FORMAT_NAMES, type FormatName, validDocument } from '../helpers/hostile/documents.js';
 import { drawCase, tryCase } from '../helpers/hostile/fuzz.js';
+import { Random } from '../helpers/simulate/random.js';
 
 /** `npm run soak` also runs a million with test/soak/fuzz.ts. */
 const CASES = cases(80, 1200);
+const PER_FORMAT = cases(6, 300);
+
+/** What went wrong in so many cases. */
+const failuresOf = (count: number, format?: FormatName): Promise<readonly string[]> =>
+  inFolder(async (folder) => {
+    const failures: string[] = [];
+    for (let i = 0; i < count; i++) {
+      const wrong = await tryCase(join(folder, 'run'), SEED, i, format);
+      if (wrong) failures.push(`case ${i} of seed ${SEED}: ${wrong}`);
+    }
+    countCases(count);
+    return failures;
+  });
 
 describe('damaged runs', () => {
-  it(`give a report or a reason, never a crash or a number that is none (${CASES} cases)`, () =>
-    inFolder(async (folder) => {
-      const failures: string[] = [];
-      for (let i = 0; i < CASES; i++) {
-        const wrong = await tryCase(library, join(folder, 'run'), SEED, i);
-        if (wrong) failures.push(`case ${i} of seed ${SEED}: ${wrong}`);
-      }
-      countCases(CASES);
-      expect(failures).toEqual([]);
-    }));
+  it(`give a report or a reason, never a crash or a number that is none (${CASES} cases)`, async () => {
+    expect(await failuresOf(CASES)).toEqual([]);
+  });
+
+  it.each(FORMAT_NAMES)(
+    `damaged files cost little and give finite numbers or a reason (${PER_FORMAT} cases): %s`,
+    async (format) => {
+      expect(await failuresOf(PER_FORMAT, format)).toEqual([]);
+    },
+  );
 
   it('are the same for the same seed, and of every format', () => {
     const names = Array.from({ length: 400 }, (_, i) => drawCase(7, i)).flatMap((files) =>
@@ -28,5 +43,20 @@ describe('damaged runs', () => {
       expect(names.some((name) => name.endsWith(ending))).toBe(true);
     expect(drawCase(7, 3)).toEqual(drawCase(7, 3));
     expect(drawCase(7, 3)).not.toEqual(drawCase(8, 3));
+  });
+
+  it('every reader has files that are damaged, and reads them as long as they are not', () => {
+    const heads = FORMAT_NAMES.map((format) => validDocument(format).data.subarray(0, 65_536));
+    const readers = heads.map((head) => READERS.find((reader) => reader.sniff(head))?.id);
+    expect(new Set(readers)).toEqual(new Set(READERS.map((reader) => reader.id)));
+  });
+
+  it('damage leaves most files of a format recognizable, so that it reaches the reader', () => {
+    const random = new Random(3, 5);
+    for (const format of FORMAT_NAMES) {
+      const drawn = Array.from({ length: 20 }, () => drawDocument(random, 0, format).data);
+      const known = drawn.filter((data) => READERS.some((r) => r.sniff(data.subarray(0, 65_536))));
+      expect(known.length, format).toBeGreaterThan(10);
+    }
   });
 });

@@ -34,15 +34,11 @@ def main(raw: Path, target: Path, world: int) -> int:
 
 
 def compress(raw: Path, target: Path) -> None:
-    from whyslow_capture.own_files import partial_path
-    from whyslow_capture.trace.export import compress
+    from whyslow_capture.trace.export import compress_in_place
 
-    partial = partial_path(target)
     try:
-        compress(raw, partial, None)
-        os.replace(partial, target)
+        compress_in_place(raw, target)
     finally:
-        partial.unlink(missing_ok=True)
         raw.unlink(missing_ok=True)
 
 

@@ -35,10 +35,10 @@ def whole(minimum: int = 0, *, optional: bool = False) -> Parser:
     def parse(value: object) -> int | None:
         if optional and (value is None or (isinstance(value, str) and value.strip().lower() == "none")):
             return None
-        number = _number(value)
-        if number is None or number != int(number) or number < minimum:
+        number = _whole(value)
+        if number is None or number < minimum:
             raise BadValueError(f"a whole number of at least {minimum}" + (", or None" if optional else ""))
-        return int(number)
+        return number
 
     return parse
 
@@ -60,14 +60,18 @@ def ranks(value: object) -> tuple[int, ...] | None:
     """``None`` or "all" for every rank, a number, a list of numbers, or text such as "0,2-5"."""
     if value is None or (isinstance(value, str) and value.strip().lower() == "all"):
         return None
+    parts = [part for part in value.split(",") if part.strip()] if isinstance(value, str) else value
     found: set[int] = set()
-    for part in _parts(value):
-        low, high = _range(part)
-        if high - low >= MAX_RANKS:
-            raise _bad_ranks()
-        found.update(range(low, high + 1))
+    for part in parts if isinstance(parts, Iterable) else [parts]:
+        low, dash, high = part.partition("-") if isinstance(part, str) else (part, "", None)
+        first = _whole(low)
+        last = _whole(high) if dash else first
+        if first is None or last is None or not 0 <= first <= last < first + MAX_RANKS:
+            found.clear()
+            break
+        found.update(range(first, last + 1))
     if not found:
-        raise _bad_ranks()
+        raise BadValueError('"all", a rank, a list of ranks, or text such as "0,2-5"')
     return tuple(sorted(found))
 
 
@@ -125,22 +129,6 @@ def _number(value: object) -> float | int | None:
     return value
 
 
-def _parts(value: object) -> list[object]:
-    if isinstance(value, str):
-        return [part for part in value.split(",") if part.strip()]
-    if isinstance(value, Iterable):
-        return list(value)
-    return [value]
-
-
-def _range(part: object) -> tuple[int, int]:
-    low, dash, high = part.partition("-") if isinstance(part, str) else (part, "", None)
-    first = _number(low)
-    last = _number(high) if dash else first
-    if first is None or last is None or first != int(first) or last != int(last) or not 0 <= first <= last:
-        raise _bad_ranks()
-    return int(first), int(last)
-
-
-def _bad_ranks() -> BadValueError:
-    return BadValueError('"all", a rank, a list of ranks, or text such as "0,2-5"')
+def _whole(value: object) -> int | None:
+    number = _number(value)
+    return int(number) if number is not None and number == int(number) else None

@@ -6,6 +6,7 @@ the first steps have shown their peak, and again when a later step needs clearly
 
 from __future__ import annotations
 
+import atexit
 import os
 import pickle
 import sys
@@ -34,7 +35,8 @@ class MemoryWatch:
     def __init__(self, records: bool, problems: ProblemLog) -> None:
         self._records, self._problems = records, problems
         self._out = Path()
-        self._is_on = False
+        self._is_on = self._trains = False
+        self.is_stopped = False
         self._steps = 0
         self._taken = self._failed = 0
         self._peak = 0
@@ -43,6 +45,8 @@ class MemoryWatch:
 
     def start(self, out: Path) -> None:
         """Now, or once the job uses CUDA, which this must not start. Memory may run out in the first step."""
+        if self._is_on:
+            return
         torch = sys.modules.get("torch")
         on_first_use = getattr(getattr(torch, "cuda", None), "_lazy_call", None)
         if torch is None or on_first_use is None or torch.version.cuda is None:
@@ -57,9 +61,6 @@ class MemoryWatch:
         with self._problems.guard("memory", "watching for out-of-memory errors"):
             if not self._is_on:
                 return
-            for kind in ("oom", "snapshot"):  # of an earlier process of this rank
-                with suppress(OSError):
-                    self._file(kind).unlink()
             torch = sys.modules["torch"]
             attach = getattr(torch._C, "_cuda_attachOutOfMemoryObserver", None)
             if attach is not None:
@@ -68,6 +69,23 @@ class MemoryWatch:
                 torch.cuda.memory._record_memory_history(
                     enabled="all", context="all", stacks="python", max_entries=MAX_EVENTS
                 )
+
+    def trains(self, out: Path) -> None:
+        """This process is the rank. What an earlier one of it left is out of date."""
+        self.start(out)
+        self._trains = True
+        if self._is_on and self._failed == 0:
+            self._forget("oom", "snapshot")
+
+    def _forget(self, *kinds: str) -> None:
+        for kind in kinds:
+            with suppress(OSError):
+                self._file(kind).unlink()
+
+    def _forget_survived(self) -> None:
+        """It ran out of memory before it trained, caught that, and ends well: a helper of the job, or a trial."""
+        if not self._trains and getattr(sys, "last_value", None) is None:
+            self._forget("oom")
 
     def _file(self, kind: str) -> Path:
         return layout.memory_file(self._out, kind, process.rank())
@@ -81,8 +99,7 @@ class MemoryWatch:
             if self._failed_at >= 0 and self._steps > self._failed_at + 1:
                 # The job caught the error and goes on, as a search for the largest batch does.
                 self._failed_at = -1
-                with suppress(OSError):
-                    self._file("oom").unlink()
+                self._forget("oom")
             cuda = sys.modules["torch"].cuda
             if self._records and self._steps >= SETTLED_STEPS and self._taken < MAX_SNAPSHOTS and cuda.is_initialized():
                 peak = cuda.max_memory_allocated()
@@ -98,6 +115,7 @@ class MemoryWatch:
                 if cuda.is_initialized():
                     cuda.memory._record_memory_history(enabled=None)
         self._is_on = False
+        self.is_stopped = True
 
     def _ran_out(self, device: int, asked: int, _held: int, free: int) -> None:
         """Called by the allocator just before it raises. What fails here must not hide that."""
@@ -105,6 +123,8 @@ class MemoryWatch:
             return
         self._failed += 1
         self._failed_at = self._steps
+        if not self._trains:
+            atexit.register(self._forget_survived)
         with self._problems.guard("memory", "taking a memory snapshot"):
             snapshot = _snapshot()
             traces = snapshot["device_traces"]
@@ -126,6 +146,21 @@ class MemoryWatch:
 
     def _write(self, kind: str, snapshot: dict[str, Any]) -> None:
         write_bytes(self._file(kind), pickle.dumps(snapshot, protocol=4))
+
+
+class _Process:
+    watch: MemoryWatch | None = None
+
+
+def watch_of_process(records: bool, problems: ProblemLog) -> MemoryWatch:
+    """
+    `whyslow run` starts it when torch is imported: the model is made before training begins, and the first step may be
+    the one that needs too much. The capture takes it over.
+    """
+    watch = _Process.watch
+    if watch is None or watch.is_stopped:
+        watch = _Process.watch = MemoryWatch(records, problems)
+    return watch
 
 
 def _snapshot() -> dict[str, Any]:

@@ -21,7 +21,7 @@ from .files import RunFiles
 from .handle import Batch, CaptureHandle
 from .job import JobTimers, timers_of_process
 from .loader_watch import LoaderWatch
-from .memory import MemoryWatch
+from .memory import watch_of_process
 from .messages import Messages
 from .phases import phase_and_lap
 from .problems import ProblemLog, describe
@@ -75,7 +75,7 @@ class Capture(CaptureHandle):
             is_disturbed=self._is_disturbed,
             messages=self.messages.as_dump,
         )
-        self.memory = MemoryWatch(config.memory, self.problems)
+        self.memory = watch_of_process(config.memory, self.problems)
         self.mesh: Mesh | None = None
         self._pid = os.getpid()
         self.files = RunFiles(self)
@@ -114,7 +114,9 @@ class Capture(CaptureHandle):
             atexit.register(self.close)
             self.recorder.enabled = self._records_here()
             if self.recorder.enabled:
-                self.memory.start(self.out)
+                self.memory.trains(self.out)
+            else:
+                self.memory.stop()
             self.recorder.start_step()
             # The end of the first step always needs attention: only then is the job's rank known.
             self.recorder.quiet_until = 0

@@ -20,6 +20,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from . import layout
+from .job.where import as_typed
 from .own_files import write_bytes
 from .problems import ProblemLog
 
@@ -138,7 +139,7 @@ def stacks_as_text(training: int, waited: float) -> str:
         frame = frames[ident]
         for _ in range(MAX_DEPTH):
             code = frame.f_code
-            lines.append(f"    {code.co_name} ({_short(code.co_filename)}:{frame.f_lineno or 0})".replace("\n", " "))
+            lines.append(f"    {code.co_name} ({as_typed(code.co_filename)}:{frame.f_lineno or 0})".replace("\n", " "))
             if frame.f_back is None:
                 break
             frame = frame.f_back
@@ -146,10 +147,3 @@ def stacks_as_text(training: int, waited: float) -> str:
         del frame
     frames.clear()
     return "\n".join(lines) + "\n"
-
-
-def _short(file: str) -> str:
-    inside = file
-    with suppress(OSError, ValueError):  # the folder is gone, or on another drive
-        inside = os.path.relpath(file)
-    return file if inside.startswith("..") else inside

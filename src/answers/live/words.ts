@@ -38,7 +38,7 @@ export function workerWords({ workers, workerCount }: Activity): string {
   return `${formatCount(workerCount, 'DataLoader worker')}, each using ${use} of a core on average`;
 }
 
-/** Bytes a second. What is read through a memory map counts only as far as it comes from a disk. */
+/** Bytes per second. What is read through a memory map counts only as far as it comes from a disk. */
 export const readsOf = ({ readRate, diskRate }: ProcessActivity): number =>
   Math.max(readRate ?? 0, diskRate ?? 0);
 

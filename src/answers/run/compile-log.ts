@@ -6,12 +6,12 @@ import type { Claim, Remark } from '../kit/claim.js';
 import { compilingDetails, compilingWords, divergenceWords } from '../kit/compile-words.js';
 import { capitalized, hedged, MEASURE, unknown, words } from '../kit/words.js';
 
-/** Only the logs of torch.compile. */
+/** Only the torch.compile logs. */
 interface Seen {
   readonly evidence: Pick<Observed['evidence'], 'compiled' | 'graphBreaks' | 'compiling'>;
 }
 
-/** The answer when only a log of torch.compile exists. Null: there is none, or it is empty. */
+/** The answer when only a torch.compile log exists. Null: there is none, or it is empty. */
 export function compileLogAnswer({ evidence: { compiled, graphBreaks, compiling } }: Seen): Claim | null {
   if (compiling) return compilingAnswer(compiling, compiled);
   if (compiled.length + graphBreaks.length === 0) return null;
@@ -50,7 +50,11 @@ function compilingAnswer(compiling: Compiling, compiled: readonly CompiledFuncti
     bottleneck: 'unknown',
     cause: 'no-evidence',
     confidence: 0.4,
-    words: unknown(headline, ...details, 'The log does not show what the steps wait for after that'),
+    words: unknown(
+      headline,
+      ...details,
+      'The log does not show what steps wait for once the code is compiled',
+    ),
     next: [MEASURE],
   };
 }

@@ -32,7 +32,7 @@ export function hardwareWords(hardware: Hardware, step: number, fixes: readonly 
   if (kinds.length === 0)
     return [
       ...sampled,
-      'How far the kernels are from the hardware shows only with their shapes: whyslow run --shapes -- … (or record_shapes=True)',
+      'To compare the kernels with the hardware, record their shapes: whyslow run --shapes -- … (or record_shapes=True)',
     ];
   return [
     sentence(

@@ -71,5 +71,12 @@ describe('a verdict from telemetry alone', () => {
     expect(judge(dmon([20, 20, 20, 20]) + half)!.sentence).toMatch(/the 2 GPUs are busy 60%/);
   });
 
+  it('says what to record if the log has power and not how busy the GPU is', () => {
+    const verdict = judge('timestamp, power.draw [W]\n2026/11/18 15:58:57.879, 18.81 W\n')!;
+    expect(verdict).toMatchObject({ bottleneck: 'unknown', confidence: 0 });
+    expect(verdict.sentence).toMatch(/does not say how busy/);
+    expect(verdict.next[0]).toMatch(/utilization\.gpu/);
+  });
+
   it('is none without telemetry', () => expect(judge()).toBeNull());
 });

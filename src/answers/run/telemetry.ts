@@ -23,7 +23,7 @@ interface Seen {
 
 /**
  * The answer when only the output of nvidia-smi or rocm-smi exists (T1–T3). It shows whether the GPU is busy, and whether
- * its clock and power fit that, but not what it waits for. Null: there is none, or it does not have utilization.
+ * its clock and power fit that, but not what it waits for. Null: there is none.
  */
 export function telemetryAnswer({ inputs: { beside } }: Seen): Claim | null {
   const measured = beside.flatMap(({ evidence: { gpus = [], series } }) =>
@@ -32,7 +32,8 @@ export function telemetryAnswer({ inputs: { beside } }: Seen): Claim | null {
       return busy === null ? [] : [{ gpu, busy }];
     }),
   );
-  if (measured.length === 0) return null;
+  if (measured.length === 0)
+    return beside.some(({ evidence: { gpus = [] } }) => gpus.length > 0) ? silentOnUse : null;
   const working = measured.filter(({ busy }) => busy >= GPU_WORKS);
   const gpus = (working.length > 0 ? working : measured).map(({ gpu }) => gpu);
   const busy = mean((working.length > 0 ? working : measured).map((m) => m.busy));
@@ -63,7 +64,7 @@ const isFed = (gpu: GpuState) =>
 
 const WATCH = 'watch the job while it runs, on its machine: whyslow triage';
 const QUERY =
-  'record power and clock with their limits: nvidia-smi --query-gpu=timestamp,index,name,utilization.gpu,clocks.sm,clocks.max.sm,power.draw,power.limit --format=csv -l 1 > gpus.csv';
+  'record utilization, and power and clock with their limits: nvidia-smi --query-gpu=timestamp,index,name,utilization.gpu,clocks.sm,clocks.max.sm,power.draw,power.limit --format=csv -l 1 > gpus.csv';
 
 /** No answer, but what was seen, and what gives one. */
 const open = (cause: Cause, said: Words, next: readonly string[]): Claim => ({
@@ -73,6 +74,12 @@ const open = (cause: Cause, said: Words, next: readonly string[]): Claim => ({
   words: said,
   next,
 });
+
+/** Power and temperature alone. */
+const silentOnUse: Claim = {
+  ...open('no-evidence', unknown('the GPU telemetry does not say how busy the GPU is'), [QUERY, WATCH]),
+  confidence: 0,
+};
 
 const waiting = (isBusy: string): Claim =>
   open('gpu-waits', unknown(isBusy, 'For the rest it waits, and telemetry does not show for what'), [

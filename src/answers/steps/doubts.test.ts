@@ -126,6 +126,24 @@ const otherwiseRecorded = (judgment: Judgment): Judgment => ({
   } as typeof judgment.view,
 });
 
+/** The log has a lasting change, to so many times the recorded step. */
+const changedTo = (times: number): Partial<TraceView> =>
+  ({
+    notes: found('warning', 'trace-differs', 1, '', ''),
+    step: MEASURED,
+    log: {
+      facts: {
+        change: {
+          step: 9,
+          before: 40 * MEASURED.recorded,
+          after: times * MEASURED.recorded,
+          isJump: true,
+          grew: null,
+        },
+      },
+    },
+  }) as unknown as Partial<TraceView>;
+
 /** What a check says, by hand: docs/method/confidence.md. */
 const CASES: readonly (readonly [DoubtId, object, Judgment])[] = [
   ['unread-device', { atMost: 0.2 }, withUnread('npu')],
@@ -133,6 +151,7 @@ const CASES: readonly (readonly [DoubtId, object, Judgment])[] = [
   ['unseen-gpu', { atMost: 0.4 }, onlyHost(WITHOUT_GPU, 'data')],
   ['unseen-gpu', { atMost: 0.55 }, onlyHost(WITHOUT_GPU, 'gpu')],
   ['unseen-gpu', { atMost: 0.4 }, onlyHost(`${WITHOUT_GPU} | cudaLaunchKernel 9100-9200 #1`, 'gpu', {})],
+  ['unseen-gpu', { atMost: 0.4 }, onlyHost(`${WITHOUT_GPU} | aten::cudnn_convolution 9100-9200`, 'gpu', {})],
   ['unseen-gpu', { atMost: 0.4 }, onlyHost(`${WITHOUT_GPU} | aten::_mps_linear 9100-9200`, 'gpu', {})],
   ['profiler-cost', { by: 0.2 }, withHostBetween(0, 90, {})],
   ['profiler-cost', { by: 0.05 }, withHostBetween(0, 90, { second: 'host' })],
@@ -147,6 +166,8 @@ const CASES: readonly (readonly [DoubtId, object, Judgment])[] = [
     { by: 0.2 },
     otherwiseRecorded(traced({ notes: found('warning', 'trace-differs', 1, '', ''), step: MEASURED })),
   ],
+  ['trace-differs', { by: 0.05 }, otherwiseRecorded(traced(changedTo(1.4)))],
+  ['trace-differs', { by: 0.2 }, otherwiseRecorded(traced(changedTo(1.6)))],
   ['slowed-by-profiler', { by: 0.05 }, withNote('slowed-by-profiler')],
   ['only-copies', { atMost: 0.5 }, withFacts({ accelerator: { ...VIEW.facts.accelerator, kernels: 0 } })],
   ['no-steps', { by: 0.1, atMost: 0.5 }, withSteps({ source: 'window' })],

@@ -140,9 +140,13 @@ export const DOUBT_CHECKS = [
     id: 'trace-differs',
     text: 'the steps in the trace differ from those in the event log',
     settledBy: 'record a longer window, so that it represents the run: whyslow run --trace-active 20 -- …',
-    // It matters less if both name the same class: each is a measurement of its own.
+    // It matters less if both name the same class: each is a measurement of its own. And a window from before or after a lasting
+    // change is one of the whole run's states.
     check: ({ view, best, lateComputing }) =>
-      when(hasNote(view, 'trace-differs'), by(traceAgrees(view, best, lateComputing) ? 0.05 : 0.2)),
+      when(
+        hasNote(view, 'trace-differs'),
+        by(traceAgrees(view, best, lateComputing) || isOfOneState(view) ? 0.05 : 0.2),
+      ),
   },
   {
     id: 'slowed-by-profiler',
@@ -424,6 +428,18 @@ export function captureNext(view: RankView | null, doubts: readonly Doubt[]): st
 /** The steps of the trace, although they differ in length from those of the log, have the same answer. */
 const traceAgrees = (view: RankView, best: VerdictClass, lateComputing: number): boolean =>
   view.source === 'trace' && bestClass(sharesOf(view, view.facts.time), lateComputing) === best;
+
+/** The pace of the run changed, and the window has the pace of before or after. */
+function isOfOneState(view: RankView): boolean {
+  const change = view.source === 'trace' ? view.log?.facts.change : null;
+  if (!change) return false;
+  return [change.before, change.after].some(
+    (state) => Math.max(state / view.step.recorded, view.step.recorded / state) <= ONE_STATE,
+  );
+}
+
+/** As steps of a trace and of a log are alike (diagnosis/ranks/join-log.ts). */
+const ONE_STATE = 1.5;
 
 /** The division as recorded names another bottleneck than the one without the profiler's estimated cost. */
 function correctionDecides(view: RankView, lateComputing: number): boolean {

@@ -65,7 +65,7 @@ export function registerDiagnose(program: Command, context: CommandContext): voi
     .option('--jobs <n>', 'files to read at once (default: one per core)', jobCount)
     .option(
       '--price <amount>',
-      'of a GPU for an hour, e.g. 2.50: what the bottleneck and each fix are worth',
+      'price of one GPU-hour, e.g. 2.50: shows what the bottleneck and each fix are worth',
       price,
     )
     .addOption(new Option('--parts <folder>', 'what the Python package shows').hideHelp())

@@ -12,15 +12,12 @@ export function registerLint(program: Command, context: CommandContext): void {
   program
     .command('lint')
     .description('find faults in training scripts without running them')
-    .argument(
-      '<path...>',
-      'scripts (.py), notebooks (.ipynb), configurations of DeepSpeed (.json), directories',
-    )
+    .argument('<path...>', 'scripts (.py), notebooks (.ipynb), DeepSpeed configurations (.json), directories')
     .addOption(
       new Option('--format <name>', 'how to print it').choices(['text', 'json', 'sarif']).default('text'),
     )
     .option('--json', 'the same as --format json')
-    .option('--fail-on <rules>', 'exit 1 when one of these rules is broken: T4,host-sync, or any', ruleList)
+    .option('--fail-on <rules>', 'exit 1 if one of these rules fires: T4,host-sync, or any', ruleList)
     .addHelpText(
       'after',
       '\nA comment turns a rule off for its line: # whyslow: ignore[T4]\n\nExamples:\n  $ whyslow lint train.py\n  $ whyslow lint src --fail-on T4,T23\n  $ whyslow lint src --format sarif > lint.sarif',

@@ -40,7 +40,7 @@ export function registerOpen(program: Command, context: CommandContext): void {
     .option('--jobs <n>', 'files to read at once (default: one per core)', jobCount)
     .option(
       '--price <amount>',
-      'of a GPU for an hour, e.g. 2.50: what the bottleneck and each fix are worth',
+      'price of one GPU-hour, e.g. 2.50: shows what the bottleneck and each fix are worth',
       price,
     )
     .addHelpText('after', EXAMPLES)

@@ -86,7 +86,7 @@ export function registerRun(program: Command, context: CommandContext): void {
     .option('--trace-active <n>', 'steps in a window (default: 6, with --trace-period 3)', wholeNumber(1))
     .option('--trace-ranks <list>', 'ranks that record windows, e.g. 0,8 or all (default: 0)', ranksOrAll)
     .option('--trace-target <names>', 'which loop to trace: train_overall, train_actor, …')
-    .option('--shapes', 'record input shapes in the window: how far kernels are from the hardware')
+    .option('--shapes', 'record input shapes in the window, to compare kernels with the hardware')
     .addOption(new Option('--trace-shapes').hideHelp())
     .option('--trace-memory', 'record allocations')
     .option('--trace-flops', 'record FLOPs')

@@ -49,12 +49,13 @@ Examples:
   $ whyslow try --patch fix.diff -- python train.py && git apply fix.diff
   $ whyslow try --list
 
-Runs the command for a few dozen steps at a time: once to find what is slow,
-then as it is and with one fix each, in turns, then all that helped together.
-Numbers of workers, batches and threads are searched: what the findings advise
-first, then twice or half as many, as long as that helps. Fixes are applied from outside; your code stays as it is. The kernel keeps your files as
-they are: what the job writes stays in a scratch folder. Trackers are offline.
-Each turn starts the command anew, so set-up time counts against the budget.
+Runs the command for a few dozen steps at a time: first to find what is slow,
+then in turns without a fix and with one fix, finally with all that helped.
+Numbers of workers, batches and threads are searched: first what the findings
+advise, then twice or half as many, as long as that helps. Fixes are applied
+from outside, and your code is not changed. The kernel protects your files: what
+the job writes goes to a scratch folder. Trackers are offline. Each turn starts
+the command again, so its start-up counts against the budget.
 
 Exit codes: 0 done; 2 bad usage; 3 nothing could be measured; 130 interrupted.`;
 
@@ -70,7 +71,7 @@ export function registerTry(program: Command, context: CommandContext): void {
     .option('--from <path>', 'take the findings from this run instead of a first run')
     .option('--steps <n>', 'steps to measure in each turn', wholeNumber(5, 100_000), 40)
     .option('--warmup <n>', 'steps before them that are not measured', wholeNumber(1, 100_000), 10)
-    .option('--rounds <n>', 'turns of each fix at most', wholeNumber(1, 100), 3)
+    .option('--rounds <n>', 'most turns of each fix', wholeNumber(1, 100), 3)
     .addOption(
       new Option('--budget <time>', 'time for all turns, e.g. 90s, 10min, 1h')
         .argParser(duration)
@@ -82,10 +83,10 @@ export function registerTry(program: Command, context: CommandContext): void {
       duration,
     )
     .option('--out <dir>', 'directory for try.json (default: whyslow-runs/<time>-try-<script>)')
-    .option('--patch <file>', 'write the best of them as a patch of your files, for git apply')
-    .option('--scratch <dir>', 'where the job’s saves go meanwhile (default: the temporary folder)')
+    .option('--patch <file>', 'write the fixes that helped as a patch of your files, for git apply')
+    .option('--scratch <dir>', 'where the job’s writes go during trials (default: the temporary folder)')
     .option('--no-network', 'let the job reach this machine only')
-    .option('--unprotected', 'let the job write and delete for real, where nothing can protect your files')
+    .option('--unprotected', 'let the job change and delete files, if nothing can protect them')
     .option('--list', 'show all fixes')
     .option('--dry-run', 'show what would be done')
     .option('--json', 'print the trials as JSON')

@@ -166,13 +166,13 @@ async function follow(out: string, flags: Flags, context: CommandContext): Promi
 
 /** True: the job has ended. False: the user has. */
 async function lookUntilEnd(watcher: RunWatcher, stopped: AbortSignal, show: () => void): Promise<boolean> {
-  let asked = 0;
+  let asked = Number.NEGATIVE_INFINITY;
   while (!stopped.aborted) {
     const more = await watcher.look();
     show();
     if (more) continue;
-    if (Math.abs(Date.now() - asked) > ALIVE_MS) {
-      asked = Date.now();
+    if (performance.now() - asked > ALIVE_MS) {
+      asked = performance.now();
       if (watcher.state().isThere && watcher.state().step !== null && !(await watcher.mayBeRunning()))
         return true;
     }

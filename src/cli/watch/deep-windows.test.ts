@@ -16,7 +16,7 @@ const [BEHIND] = watchSimulated({
 async function jobSince(out: string, hours: number): Promise<void> {
   await mkdir(join(out, 'ranks'));
   await mkdir(join(out, 'control'));
-  const anchors = [{ at: 'start', wall_ns: (Date.now() - hours * 3.6e6) * 1e6 }];
+  const anchors = [{ at: 'start', wall_ns: (Date.parse(BEHIND!.detected_time!) - hours * 3.6e6) * 1e6 }];
   for (const rank of [0, 1, 2, 3])
     await writeFile(
       join(out, 'ranks', `rank_${rank}.json`),

@@ -59,7 +59,7 @@ export class DeepWindows {
   }
 
   async #record(incident: Incident, all: readonly number[]): Promise<void> {
-    if (!(await this.#isWithinBudget(incident.after_ms))) return;
+    if (!(await this.#isWithinBudget(incident))) return;
     this.#asked.push(performance.now());
     const changed = incident.ranks[0] ?? all[0] ?? 0;
     const other = all.find((rank) => !incident.ranks.includes(rank) && rank !== changed);
@@ -97,12 +97,14 @@ export class DeepWindows {
   }
 
   /** What was spent, and one window more, must stay within the limit that the job was started with. */
-  async #isWithinBudget(stepMs: number): Promise<boolean> {
+  async #isWithinBudget({ after_ms: stepMs, detected_time }: Incident): Promise<boolean> {
     const cost = await windowCost(this.#out, { ms: ms(stepMs), profiled_ms: ms(2 * stepMs) });
     if (cost === null) {
       const begun = await readRanks(this.#out);
       const since = smallest(begun.map((r) => r.startedMs).filter((t) => Number.isFinite(t)));
-      return USUAL_COST <= (this.#maxOverhead * (Date.now() - since)) / 1000;
+      // By the job's own clock: that of this machine may have jumped, or be another one.
+      const now = Date.parse(detected_time ?? '');
+      return USUAL_COST <= (this.#maxOverhead * (now - since)) / 1000;
     }
     return cost.spent + Math.max(USUAL_COST, cost.spent) <= this.#maxOverhead * cost.of;
   }

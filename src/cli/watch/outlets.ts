@@ -2,9 +2,9 @@ import { describeSystemError, InputError } from '../../base/input-error.js';
 import { type Metrics, metricsFile } from '../../watch/tell/metrics-file.js';
 import { metricsText } from '../../watch/tell/metrics-text.js';
 import { Outbox } from '../../watch/tell/outbox.js';
-import { command, webhook } from '../../watch/tell/receivers.js';
+import { command, tracker, webhook } from '../../watch/tell/receivers.js';
 import type { Incident, WatchedRun } from '../../watch/watched-run.js';
-import type { WatchFlags } from './watch-flags.js';
+import { isTracker, type WatchFlags } from './watch-flags.js';
 
 /** What is under way when the watch ends gets so long, ms. */
 const LAST_MS = 5000;
@@ -23,7 +23,9 @@ export class Outlets {
   static async open(out: string, { metrics, notify, onIncident }: WatchFlags): Promise<Outlets> {
     const opened = metrics === undefined ? null : await metricsTo(metrics);
     return new Outlets(opened, [
-      ...(notify === undefined ? [] : [new Outbox(webhook(notify, out))]),
+      ...(notify ?? []).map(
+        (where) => new Outbox(isTracker(where) ? tracker(where, out) : webhook(where, out)),
+      ),
       ...(onIncident === undefined ? [] : [new Outbox(command(onIncident, out))]),
     ]);
   }

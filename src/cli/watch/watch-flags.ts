@@ -1,10 +1,12 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { TRACKERS, type Tracker } from '../../watch/tell/receivers.js';
 import { price } from '../common/arguments.js';
 
 /** Whom the watch tells, and what it may do. The same for `watch` and `run --watch`. */
 export interface WatchFlags {
   readonly metrics?: string;
-  readonly notify?: string;
+  /** Addresses, and names of trackers. */
+  readonly notify?: readonly string[];
   readonly onIncident?: string;
   readonly windows?: boolean;
   readonly price?: number;
@@ -17,7 +19,11 @@ export const addWatchFlags = (command: Command): Command =>
       'write metrics for Prometheus to a file, or serve them on 127.0.0.1:PORT',
       target,
     )
-    .option('--notify <url>', 'POST each incident as JSON to this address (Slack shows its text)', address)
+    .option(
+      '--notify <where>',
+      'send each incident there: an address, which gets it as JSON (Slack shows its text), or wandb or mlflow, if the job has a run there; may be repeated',
+      receiver,
+    )
     .option(
       '--on-incident <command>',
       'run this shell command for each incident, which it gets as JSON on stdin',
@@ -31,17 +37,19 @@ function target(text: string): string {
   return text;
 }
 
-function address(text: string): string {
+function receiver(text: string, before: readonly string[] = []): readonly string[] {
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
-    throw new InvalidArgumentError('It must begin with http:// or https://.');
-  return text;
+  if (!isTracker(text) && url?.protocol !== 'http:' && url?.protocol !== 'https:')
+    throw new InvalidArgumentError('It must be wandb, mlflow, or begin with http:// or https://.');
+  return [...before, text];
 }
+
+export const isTracker = (text: string): text is Tracker => TRACKERS.some((name) => name === text);
 
 /** The same flags for another whyslow. */
 export const asArguments = ({ metrics, notify, onIncident, price }: WatchFlags): string[] => [
   ...(metrics === undefined ? [] : ['--metrics', metrics]),
-  ...(notify === undefined ? [] : ['--notify', notify]),
+  ...(notify ?? []).flatMap((where) => ['--notify', where]),
   ...(onIncident === undefined ? [] : ['--on-incident', onIncident]),
   ...(price === undefined ? [] : ['--price', `${price}`]),
 ];

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { cases } from '../../../test/helpers/cases.js';
 import { SIMULATIONS } from '../../../test/helpers/step-times.js';
 import { compareStepTimes } from './compare-step-times.js';
 import { Random } from './random.js';
@@ -93,6 +94,30 @@ describe('compareStepTimes', () => {
     const back = compareStepTimes(sides[1], sides[0]);
     expect(back.speedup.likely).toBeCloseTo(1 / once.speedup.likely, 9);
     expect(back.speedup.low).toBeCloseTo(1 / once.speedup.high, 1);
+  });
+
+  it('gives finite figures for any steps that can be, however far apart they are', () => {
+    const run = fc.array(fc.constantFrom(1e-6, 1e-3, 1, 100, 101, 1e6, 1e12), {
+      minLength: 1,
+      maxLength: 40,
+    });
+    const side = fc.array(run, { minLength: 1, maxLength: 3 });
+    fc.assert(
+      fc.property(side, side, (before, after) => {
+        const {
+          speedup,
+          spread,
+          drift,
+          before: left,
+          after: right,
+          ...more
+        } = compareStepTimes(before, after);
+        const figures = [speedup.low, speedup.likely, speedup.high, spread ?? 0, drift, left.ms, right.ms];
+        const advice = [more.moreSteps ?? 0, more.moreRuns ?? 0, more.assumedSpread ?? 0, left.pausedMs];
+        for (const figure of [...figures, ...advice]) expect(Number.isFinite(figure)).toBe(true);
+      }),
+      { numRuns: cases(30, 300) },
+    );
   });
 
   it('holds the likely value between low and high for any steps', () => {

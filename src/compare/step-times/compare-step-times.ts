@@ -55,8 +55,8 @@ interface Drawn {
 }
 
 export function conclude({ left, right, likely, draws, spread, level }: Drawn): StepComparison {
-  const low = quantile(draws, (1 - level) / 2);
-  const high = quantile(draws, (1 + level) / 2);
+  const low = within(quantile(draws, (1 - level) / 2));
+  const high = within(quantile(draws, (1 + level) / 2));
   const verdict = verdictOf(low, high);
   const needed =
     verdict === 'cannot-tell' ? moreNeeded(left, right, { likely, spread }) : { steps: null, runs: null };
@@ -73,6 +73,10 @@ export function conclude({ left, right, likely, draws, spread, level }: Drawn): 
     drift: [...left, ...right].reduce((most, run) => Math.max(most, run.drift), 0),
   };
 }
+
+/** An interval that reaches further says nothing: the steps have nothing in common. */
+const FURTHEST = Math.log(1e20);
+const within = (log: number) => Math.max(-FURTHEST, Math.min(FURTHEST, log));
 
 function verdictOf(low: number, high: number): StepVerdict {
   if (low > 0) return 'faster';

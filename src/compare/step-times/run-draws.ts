@@ -89,11 +89,14 @@ function drawBlocks(steps: RunSteps, random: Random): Drawn {
       const from = random.below(n);
       sum += sums[from + length]! - sums[from]!;
     }
-    const deviation = Math.log(sum / (drawn * length * middle));
+    // Differences of running sums can round to nothing if steps differ by many orders of magnitude.
+    const deviation = Math.log(Math.max(LEAST_SHARE, sum / (drawn * length * middle)));
     return deviation * widening * random.studentScale(blocks - 1);
   });
   return { within, variance: variance / middle ** 2, waves: wavesOf(steps, longRun) };
 }
+
+const LEAST_SHARE = 1e-20;
 
 /** Sums of the first i steps, with the run appended to itself so that blocks can go around its end. */
 function runningSums(steps: RunSteps): Float64Array {

@@ -49,11 +49,13 @@ export function hangOf(dumps: readonly RankDump[]): Hang | null {
   const rings = found.rings.map((ring) => ({ ring, odd: outOfOrder(ring, job) }));
   const odd = different?.odd ?? [];
   const ends = [...new Set([...found.culprits, ...rings.flatMap((r) => r.odd)])];
+  const reasons = mostCertain(waits);
+  const blamed = new Set(found.culprits);
   const ranks = (odd.length > 0 ? odd : different ? [] : ends).toSorted(ascending);
   return {
     culprits: ranks.map((rank) => ({
       rank,
-      reason: odd.length > 0 ? 'different' : found.culprits.includes(rank) ? reasonOf(rank, waits) : 'order',
+      reason: odd.length > 0 ? 'different' : blamed.has(rank) ? (reasons.get(rank) ?? 'absent') : 'order',
       stands: job.ranks.get(rank)?.pending[0] ?? null,
       last: job.ranks.get(rank)?.last ?? null,
     })),
@@ -72,9 +74,15 @@ const outOfOrder = (ring: readonly number[], job: JobProgress) => {
 
 const certainty = (reason: Reason) => REASONS.indexOf(reason);
 
-const reasonOf = (rank: number, waits: readonly Wait[]): Reason =>
-  waits.filter((w) => w.on === rank).sort((a, b) => certainty(a.reason) - certainty(b.reason))[0]?.reason ??
-  'absent';
+/** Why others wait for a rank. */
+function mostCertain(waits: readonly Wait[]): ReadonlyMap<number, Reason> {
+  const best = new Map<number, Reason>();
+  for (const { on, reason } of waits) {
+    const known = best.get(on);
+    if (known === undefined || certainty(reason) < certainty(known)) best.set(on, reason);
+  }
+  return best;
+}
 
 function grouped(waits: readonly Wait[], culprits: ReadonlySet<number>): readonly WaitingRanks[] {
   const byRank = [...groupBy(waits, (w) => w.rank).values()].map((own) => ({

@@ -47,7 +47,9 @@ export function jobProgress(dumps: readonly RankDump[]): JobProgress {
   for (const { rank, dump } of dumps)
     for (const group of dump.groups) {
       if (group.ranks.length > 0) named.set(group.name, group.ranks);
-      callers.set(group.name, [...(callers.get(group.name) ?? []), rank]);
+      const known = callers.get(group.name);
+      if (known) known.push(rank);
+      else callers.set(group.name, [rank]);
     }
   const world = largest([...ranks.keys(), ...[...named.values()].flat()]) + 1;
   const everyone = Array.from(

@@ -169,7 +169,7 @@ export function unseenGpu(view: RankView): 'launched' | 'listed' | 'unread' | nu
   if (view.source === 'log' || view.divided.by === 'log' || view.facts.hasGpuWork) return null;
   const { detail, device, accelerator } = view.facts;
   if (accelerator.unread > 0) return 'unread';
-  if (detail?.operators.some(({ name }) => startsGpuWork(name))) return 'launched';
+  if (detail?.operators.some(({ name }) => startsGpuWork(name) || ONLY_ON_GPU.test(name))) return 'launched';
   // Operators of its own show the device (MPS, XLA, …), and torch.profiler records no work of it.
   if (device === null && accelerator.kind !== 'none' && accelerator.kind !== 'cuda') return 'launched';
   // Capture knows whether the job uses a GPU.
@@ -185,8 +185,13 @@ export const recordedBy = (view: RankView | null): Recorded =>
 
 /** Operators that only run on the CPU: those of oneDNN, MKL and NNPACK, and what PyTorch names after it. */
 const ONLY_ON_CPU = /^(?:aten|mkldnn|mkl)::_?(?:mkldnn|mkl|nnpack)_|_for_cpu$|^(?:mkldnn|mkl|onednn)::/;
+/** Operators of libraries that only GPUs have. Asking whether cuDNN would do is not using it. */
+const ONLY_ON_GPU = /^aten::_?(?:cudnn|miopen)_(?!is_acceptable)/;
 /** They take this part of a step whose model runs on the CPU. */
 const MOST_OF_STEP = 0.5;
+/** The same if CUDA’s calls were recorded and none of them gives the GPU work. */
+const SOME_OF_STEP = 0.1;
+const IS_CUDA_CALL = /^(?:cuda|hip)[A-Z]/;
 
 /** Time per step in operators that prove that the model runs on the CPU. */
 export function cpuOnlyTime({ facts }: TraceView): number {
@@ -195,5 +200,10 @@ export function cpuOnlyTime({ facts }: TraceView): number {
 }
 
 /** The model runs on the CPU, whatever GPU the machine has. */
-export const computesOnCpu = (view: TraceView): boolean =>
-  !view.facts.hasGpuWork && cpuOnlyTime(view) >= MOST_OF_STEP * view.step.recorded;
+export function computesOnCpu(view: TraceView): boolean {
+  const { hasGpuWork, detail } = view.facts;
+  if (hasGpuWork) return false;
+  const calls = detail?.operators.filter(({ name }) => IS_CUDA_CALL.test(name)) ?? [];
+  const isIdle = calls.length > 0 && !calls.some(({ name }) => startsGpuWork(name));
+  return cpuOnlyTime(view) >= (isIdle ? SOME_OF_STEP : MOST_OF_STEP) * view.step.recorded;
+}

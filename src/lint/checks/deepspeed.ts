@@ -8,7 +8,7 @@ import type { Training } from '../training/training.js';
 const PARTS = ['zero_optimization', 'fp16', 'bf16', 'optimizer'];
 const MARKS = ['zero_optimization', 'train_micro_batch_size_per_gpu', 'train_batch_size'];
 
-/** A configuration of DeepSpeed, as a JSON file or as a dictionary in a script. */
+/** A DeepSpeed configuration, as a JSON file or as a dictionary in a script. */
 export const checkDeepSpeed: Check = (training) =>
   training.script.dictionaries
     .map(({ node }) => new Settings(node, training))

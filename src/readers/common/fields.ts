@@ -1,5 +1,6 @@
 import type { ProblemLog } from '../../base/problem.js';
 import { asObject, type JsonObject } from './json-object.js';
+import { clipped } from './text.js';
 
 /** Longest text kept. Host names have at most 64 characters, run ids fewer. */
 export const MAX_TEXT = 256;
@@ -104,7 +105,7 @@ export class Fields {
   #clipped(text: string): string {
     if (text.length <= MAX_TEXT) return text;
     this.#long();
-    return text.slice(0, MAX_TEXT);
+    return clipped(text, MAX_TEXT);
   }
 
   #long(): void {

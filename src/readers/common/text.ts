@@ -3,6 +3,13 @@ export function latin1(bytes: Uint8Array, from = 0, to = bytes.length): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('latin1');
 }
 
+/** The beginning of a text, or with a negative number its end. A copy: a slice would keep the whole text in memory. */
+export function clipped(text: string, most: number): string {
+  const part = most >= 0 ? text.slice(0, most) : text.slice(most);
+  // Short ones are copied anyway.
+  return part.length < 13 ? part : Buffer.from(part).toString();
+}
+
 /** The first bytes of a file as `latin1` text, without a byte order mark. For sniffing. */
 export function headText(head: Uint8Array): string {
   return latin1(head).replace(/^\u00ef\u00bb\u00bf/, '');

@@ -1,6 +1,6 @@
-import { type JsonObject, parseObject } from './json-object.js';
+import { type JsonObject, parseJson, parseObject } from './json-object.js';
 
-/** Holds a small file whole, for formats that are one JSON object. */
+/** Holds a small file whole, for formats that are one JSON value. */
 export class WholeFile {
   readonly #limit: number;
   #chunks: Buffer[] = [];
@@ -20,14 +20,16 @@ export class WholeFile {
     return this.#bytes > this.#limit;
   }
 
-  bytes(): Buffer {
-    return Buffer.concat(this.#chunks);
+  /** The file is not held any longer. */
+  text(): string {
+    const bytes = Buffer.concat(this.#chunks);
+    this.#chunks = [];
+    return bytes.toString('utf8').replace(/^\ufeff/, '');
   }
 
-  text(): string {
-    return this.bytes()
-      .toString('utf8')
-      .replace(/^\ufeff/, '');
+  /** Undefined: not JSON, or too large. */
+  json(): unknown {
+    return this.isTooLarge ? undefined : parseJson(this.text());
   }
 
   /** Null: not one object, or too large. */

@@ -1,6 +1,7 @@
 import { withoutSecrets } from '../../base/secrets.js';
 import type { EventLogHeader } from '../../model/event-log.js';
 import { asObject, type JsonObject } from '../common/json-object.js';
+import { clipped } from '../common/text.js';
 import type { EventFaults } from './faults.js';
 
 const MAX_TEXT_LENGTH = 4096;
@@ -182,8 +183,7 @@ function toRun(value: unknown, faults: EventFaults, line: number): string | null
 function clip(text: string, faults: EventFaults, line: number): string {
   if (text.length <= MAX_TEXT_LENGTH) return text;
   faults.add('long-name', line);
-  // Through bytes, because a slice would keep the whole line alive; this also repairs a cut surrogate pair.
-  return Buffer.from(text.slice(0, MAX_TEXT_LENGTH)).toString();
+  return clipped(text, MAX_TEXT_LENGTH);
 }
 
 /** Cloning or printing deeper values would overflow the stack. */

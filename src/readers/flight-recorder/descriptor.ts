@@ -83,7 +83,7 @@ class FlightRecorderReader implements StreamReader<FlightRead> {
 
 const TOO_LARGE = { message: 'The dump is larger than 128 MiB.', consequence: 'It was not read.' };
 const BROKEN = {
-  message: 'The dump is not one JSON object; it may be cut short.',
+  message: 'The dump is not one JSON object, or has far more values than a dump; it may be cut short.',
   consequence: 'Nothing in it is used.',
 };
 const NO_OBJECT = { message: 'The pickle is not a dump.', consequence: 'Nothing in it is used.' };

@@ -3,10 +3,13 @@ import type { DumpedCall, DumpedGroup, FlightDump } from '../../model/flight-dum
 import { Fields, MAX_TEXT } from '../common/fields.js';
 import { type JsonObject, parseJson } from '../common/json-object.js';
 import { isOwnFile } from '../common/own-code.js';
+import { clipped } from '../common/text.js';
 
 /** The recorder keeps 2,000 by default. */
 const MAX_ENTRIES = 65_536;
 const MAX_GROUPS = 65_536;
+/** Of all groups together: a rank of a job with 100,000 ranks is in a few of them. */
+const MAX_MEMBERS = 1 << 20;
 
 /** A call, and what says to which others it belongs. */
 interface Read extends DumpedCall {
@@ -33,14 +36,17 @@ function groupsIn(
   status: Fields | null,
   calls: readonly Read[],
 ): readonly DumpedGroup[] {
+  let members = 0;
   const named = Object.keys(config?.object ?? {})
     .slice(0, MAX_GROUPS)
     .flatMap((key) => {
       const group = config?.inside(key);
       const name = group?.text('name') ?? key;
-      return group && name !== ''
-        ? [{ name, description: group.text('desc') ?? '', ranks: ranksOf(group.object.ranks) }]
-        : [];
+      if (!group || name === '') return [];
+      const ranks = members < MAX_MEMBERS ? ranksOf(group.object.ranks) : [];
+      members += ranks.length;
+      group.problems.add('too-many-entries', TOO_MANY_MEMBERS, null, Number(members > MAX_MEMBERS));
+      return [{ name, description: group.text('desc') ?? '', ranks: members > MAX_MEMBERS ? [] : ranks }];
     });
   const entered = enteredByGroup(
     named.map((g) => g.name),
@@ -82,6 +88,11 @@ function enteredByGroup(names: readonly string[], status: Fields | null, calls: 
   return entered;
 }
 
+const TOO_MANY_MEMBERS = {
+  message: `The dump has more than ${MAX_MEMBERS} members of groups.`,
+  consequence: 'The members of further groups count as unknown.',
+};
+
 /** A list, or its text: `"[0, 1]"`. */
 function ranksOf(value: unknown): readonly number[] {
   const list = typeof value === 'string' ? parseJson(value) : value;
@@ -90,7 +101,7 @@ function ranksOf(value: unknown): readonly number[] {
 
 function callIn(entry: Fields): Read | null {
   const [group = '', description = ''] = (entry.list('process_group') ?? []).map((part) =>
-    typeof part === 'string' || typeof part === 'number' ? `${part}`.slice(0, MAX_TEXT) : '',
+    typeof part === 'string' || typeof part === 'number' ? clipped(`${part}`, MAX_TEXT) : '',
   );
   // `nccl:recv 0<-3`: the own position in the group, then that of the other.
   const [, name = 'a collective', peer] =
@@ -133,7 +144,7 @@ function sizesOf(value: unknown): string {
     const numbers: unknown[] = Array.isArray(size) ? size.slice(0, MAX_TEXT) : [];
     return `[${numbers.filter((n) => typeof n === 'number').join(', ')}]`;
   });
-  return `[${sizes.join(', ')}]`.slice(0, MAX_TEXT);
+  return clipped(`[${sizes.join(', ')}]`, MAX_TEXT);
 }
 
 const typesOf = (value: unknown): string =>

@@ -22,11 +22,14 @@ export const incidentsReader: ReaderDescriptor<IncidentsRead> = {
 
 /** A run has a few dozen. */
 const MOST_LINES = 20_000;
+/** Of all lines together. */
+const MOST_CHARACTERS = 32 << 20;
 
 class IncidentsReader implements StreamReader<IncidentsRead>, PieceSink {
   readonly #faults = new FaultCounter(FAULTS, 'line');
   readonly #splitter = new LineSplitter(this);
   readonly #lines: string[] = [];
+  #characters = 0;
 
   push(chunk: Uint8Array): void {
     this.#splitter.push(chunk);
@@ -40,9 +43,11 @@ class IncidentsReader implements StreamReader<IncidentsRead>, PieceSink {
   piece(bytes: Buffer, start: number, end: number, by: PieceEnd, line: number): void {
     const text = bytes.toString('utf8', start, end);
     if (text.trim() === '') return;
-    if (incidentIn(text) === null) this.#faults.add(by === 'end' ? 'cut-line' : 'odd-line', line);
-    else if (this.#lines.length < MOST_LINES) this.#lines.push(text);
-    else this.#faults.add('too-many-lines', line);
+    this.#characters += text.length;
+    const isRoom = this.#lines.length < MOST_LINES && this.#characters <= MOST_CHARACTERS;
+    if (!isRoom) this.#faults.add('too-many-lines', line);
+    else if (incidentIn(text) === null) this.#faults.add(by === 'end' ? 'cut-line' : 'odd-line', line);
+    else this.#lines.push(text);
   }
 
   nulBytes(count: number, line: number): void {
@@ -62,7 +67,7 @@ const FAULTS = {
     consequence: 'They are left out.',
   },
   'too-many-lines': {
-    message: 'There are more than 20,000 lines.',
+    message: 'There are more than 20,000 lines, or 32 MiB of them.',
     consequence: 'Later ones are left out.',
   },
 } as const satisfies Record<string, ProblemText>;

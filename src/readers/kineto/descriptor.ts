@@ -9,6 +9,7 @@ import { TraceBuilder } from '../common/trace-rows/builder.js';
 import { noteTables } from '../common/trace-rows/counters.js';
 import { CUT_FIELD, parseHeader } from '../common/trace-rows/header.js';
 import { TraceDocument } from './document.js';
+import { withCategories } from './first-profiler.js';
 import { PlainScanner } from './plain-scanner.js';
 import type { EventScanner } from './scanner.js';
 import { WasmScanner } from './wasm-scanner.js';
@@ -33,7 +34,7 @@ function sniff(head: Uint8Array): boolean {
   const text = headText(head).trimStart();
   if (text.startsWith('['))
     return (
-      /^\[\s*(?:\]|$|\{\s*(?:$|"(?:[^"\\]|\\.)*"))/.test(text) &&
+      /^\[\s*(?:\]|$|\{\s*(?:$|\}|"(?:[^"\\]|\\.)*"))/.test(text) &&
       (/"ph"\s*:/.test(text) || /^\[\s*(?:\]|\{?\s*$)/.test(text))
     );
   return text.startsWith('{') && KNOWN_KEYS.test(text);
@@ -79,7 +80,7 @@ export class KinetoReader implements StreamReader<TraceRead> {
       this.#problems.add('no-trace-events', text);
     }
     const isCut = this.#document.isCut || Object.hasOwn(header.rest, CUT_FIELD);
-    const trace = this.#builder.finish(tables, header, isCut, this.#problems);
+    const trace = withCategories(this.#builder.finish(tables, header, isCut, this.#problems));
     const parts = splitRanks(trace);
     const refusal = parts === null ? MIXED : otherProducer(trace);
     return {

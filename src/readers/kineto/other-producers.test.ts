@@ -44,6 +44,7 @@ describe('a Chrome trace of another program is named', () => {
     ],
     ['another framework', [span('FullyConnected', { cat: 'Operator' })], {}, /another program/],
     ['anything', [span('init'), span('work')], null, /events such as "init" and "work"/],
+    ['a list that begins with an empty object', [{}, span('init'), span('work')], null, /"init" and "work"/],
     ['anything without names', [{ ph: 'i', ts: 1 }], null, /no names/],
   ])('%s', (_, events, fields, expected) => {
     const text = refusalOf(events, fields);

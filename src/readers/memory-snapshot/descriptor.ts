@@ -26,7 +26,7 @@ export const memorySnapshotReader: ReaderDescriptor<SnapshotRead> = {
 };
 
 /** Shared stacks are walked once, so what they would be written out does not matter. */
-const LIMITS = { memory: 1 << 30, visits: 2 ** 48 };
+const LIMITS = { memory: 512 << 20, visits: 2 ** 48 };
 
 class MemorySnapshotReader implements StreamReader<SnapshotRead> {
   readonly #decoder = new PickleDecoder(LIMITS);

@@ -13,6 +13,9 @@ import { asObject, type JsonObject } from '../common/json-object.js';
 import { isOwnFile } from '../common/own-code.js';
 
 const MAX_DEVICES = 256;
+/** Of all devices. A pickle may refer to the same list again and again, so its size bounds nothing. */
+const MAX_EVENTS = 2_000_000;
+const MAX_BLOCKS = 1_000_000;
 /** Deeper ones are recursion. */
 const MAX_FRAMES = 1024;
 const KEPT_FRAMES = 48;
@@ -37,10 +40,11 @@ export function toMemorySnapshot(object: JsonObject, problems: ProblemLog): Memo
   const devices = Array.from({ length: MAX_DEVICES }, (_, device) => device).filter(
     (device) => segments.has(device) || (Array.isArray(traces[device]) && traces[device].length > 0),
   );
+  const budget = { left: MAX_EVENTS };
   return {
     devices: devices.map((device) => ({
       device,
-      ...eventsIn(snapshot, traces[device], stacks),
+      ...eventsIn(snapshot, traces[device], stacks, budget),
       segments: segments.get(device) ?? [],
     })),
     stacks: stacks.all,
@@ -52,8 +56,13 @@ function eventsIn(
   snapshot: Fields,
   trace: unknown,
   stacks: Stacks,
+  budget: { left: number },
 ): Omit<DeviceMemory, 'device' | 'segments'> {
-  const all = Array.isArray(trace) ? trace : [];
+  const given = Array.isArray(trace) ? trace : [];
+  // The newest, as torch itself keeps them.
+  const all = given.length > budget.left ? given.slice(given.length - budget.left) : given;
+  budget.left -= all.length;
+  snapshot.problems.add('too-many-entries', TOO_MANY, null, given.length - all.length);
   const [action, stack] = [new Uint8Array(all.length), new Int32Array(all.length)];
   const [address, size, timeUs] = [0, 0, 0].map(() => new Float64Array(all.length)) as [
     Float64Array,
@@ -93,21 +102,27 @@ const positive = (value: unknown) =>
 
 function segmentsByDevice(snapshot: Fields, stacks: Stacks): ReadonlyMap<number, readonly MemorySegment[]> {
   const byDevice = new Map<number, MemorySegment[]>();
+  let left = MAX_BLOCKS;
   for (const segment of snapshot.each(snapshot.list('segments') ?? [])) {
     const device = segment.count('device') ?? 0;
     const size = segment.number('total_size');
     if (device >= MAX_DEVICES || size === null || Number.isNaN(positive(size))) continue;
     const start = positive(segment.object.address);
-    const blocks = blocksIn(segment, start, stacks);
-    byDevice.set(device, [...(byDevice.get(device) ?? []), { size, blocks }]);
+    const blocks = blocksIn(segment, start, stacks, left);
+    left -= blocks.length;
+    const known = byDevice.get(device);
+    if (known) known.push({ size, blocks });
+    else byDevice.set(device, [{ size, blocks }]);
   }
   return byDevice;
 }
 
 /** Older versions do not write addresses of blocks, which follow each other, and keep frames in a history. */
-function blocksIn(segment: Fields, start: number, stacks: Stacks): readonly MemoryBlock[] {
+function blocksIn(segment: Fields, start: number, stacks: Stacks, most: number): readonly MemoryBlock[] {
   let next = start;
-  return segment.each(segment.list('blocks') ?? []).flatMap((block) => {
+  const all = segment.list('blocks') ?? [];
+  segment.problems.add('too-many-entries', TOO_MANY, null, all.length - most);
+  return segment.each(all.slice(0, most)).flatMap((block) => {
     const size = positive(block.object.size);
     if (Number.isNaN(size)) return [];
     const given = positive(block.object.address);
@@ -128,6 +143,11 @@ function blocksIn(segment: Fields, start: number, stacks: Stacks): readonly Memo
     ];
   });
 }
+
+const TOO_MANY = {
+  message: `The snapshot has more than ${MAX_EVENTS / 1e6} million events or ${MAX_BLOCKS / 1e6} million blocks; counted are those beyond.`,
+  consequence: 'Older events and further blocks are left out.',
+};
 
 /** Snapshots write the same list of frames once, so each is looked at once. */
 class Stacks {

@@ -40,8 +40,13 @@ interface RecordingRead extends ReadModel {
   readonly recording: Recording | null;
 }
 
-/** A day of a job with 8 ranks has about 200,000. About 100 bytes each in memory. */
+/** A day of a job with 8 ranks has about 200,000. About 100 bytes each in memory, and four times that for a process. */
 const MAX_THREADS = 2_000_000;
+const PER_PROCESS = 4;
+/** Workers that come and go: 16 of 8 ranks in 1,000 epochs are 128,000. */
+const MAX_PROCESSES = 200_000;
+/** Characters of all commands and environments, and of what nvidia-smi printed. */
+const MAX_TEXTS = 64 << 20;
 
 /** Reads a recording line by line. The last line about a process counts: it may have loaded torch meanwhile. */
 export class RecordingReader implements StreamReader<RecordingRead>, PieceSink {
@@ -52,6 +57,7 @@ export class RecordingReader implements StreamReader<RecordingRead>, PieceSink {
   #machine: MachineFacts | null = null;
   #gpuText: string | null = null;
   #threads = 0;
+  #texts = 0;
 
   push(chunk: Uint8Array): void {
     this.#splitter.push(chunk);
@@ -75,9 +81,9 @@ export class RecordingReader implements StreamReader<RecordingRead>, PieceSink {
     if (raw === null && by === 'end') return this.#faults.add('cut-line', line);
     const [machine, process, sample] = [raw?.machine, raw?.process, raw?.sample].map(asObject);
     if (raw?.kind === 'proc-samples' && raw.whyslow === 1) this.#machine ??= machineOf(machine ?? {});
-    else if (process) this.#addProcess(processOf(process));
+    else if (process) this.#addProcess(processOf(process), line);
     else if (sample) this.#addSample(sampleOf(sample), line);
-    else if (typeof raw?.gpu_text === 'string') this.#gpuText = (this.#gpuText ?? '') + raw.gpu_text;
+    else if (typeof raw?.gpu_text === 'string') this.#addGpuText(raw.gpu_text, line);
     else this.#faults.add('odd-line', line);
   }
 
@@ -89,12 +95,27 @@ export class RecordingReader implements StreamReader<RecordingRead>, PieceSink {
     this.#faults.add('long-line', line);
   }
 
-  #addProcess(process: ProcessFacts): void {
-    this.#processes.set(process.pid, process);
+  #addProcess(process: ProcessFacts, line: number): void {
+    const { pid, command, environment } = process;
+    const texts = [command, ...Object.values(environment)];
+    const isRoom = this.#processes.has(pid) || this.#processes.size < MAX_PROCESSES;
+    if (isRoom && this.#affords(texts.reduce((sum, t) => sum + t.length, 0)))
+      this.#processes.set(pid, process);
+    else this.#faults.add('too-many-samples', line);
+  }
+
+  #addGpuText(text: string, line: number): void {
+    if (this.#affords(text.length)) this.#gpuText = (this.#gpuText ?? '') + text;
+    else this.#faults.add('too-many-samples', line);
+  }
+
+  #affords(characters: number): boolean {
+    this.#texts += characters;
+    return this.#texts <= MAX_TEXTS;
   }
 
   #addSample(sample: MachineSample, line: number): void {
-    this.#threads += 1 + sample.processes.reduce((n, p) => n + p.threads.length, 0);
+    this.#threads += 1 + sample.processes.reduce((n, p) => n + PER_PROCESS + p.threads.length, 0);
     if (this.#threads > MAX_THREADS) this.#faults.add('too-many-samples', line);
     else this.#samples.push(sample);
   }
@@ -112,7 +133,8 @@ const FAULTS = {
     consequence: 'They are left out.',
   },
   'too-many-samples': {
-    message: 'There are more samples of threads than the two million that are kept.',
+    message:
+      'There are more samples than the two million of threads that are kept, or more processes or longer texts than a job has.',
     consequence: 'Later ones are left out.',
   },
 } as const satisfies Record<string, ProblemText>;

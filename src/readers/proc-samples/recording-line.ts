@@ -8,13 +8,18 @@ import type {
   ThreadSample,
 } from '../../model/recording.js';
 import { asObject, type JsonObject } from '../common/json-object.js';
+import { clipped } from '../common/text.js';
 
 /** Lines of a recording as data. Whatever is missing or of the wrong type is null, empty or zero. */
 
 const number = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+/** Longest command line, and most variables, that are kept: what `whyslow` records has a few hundred characters and five. */
+const MAX_LENGTH = 4096;
+const MAX_VARIABLES = 64;
+
+const text = (value: unknown): string => (typeof value === 'string' ? clipped(value, MAX_LENGTH) : '');
+const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? text(value) : null);
 const numbers = (value: unknown): number[] =>
   Array.isArray(value) ? value.flatMap((v) => number(v) ?? []) : [];
 const objects = (value: unknown): JsonObject[] =>
@@ -40,7 +45,9 @@ export const processOf = (raw: JsonObject): ProcessFacts => ({
   torchVersion: textOrNull(raw.torch_version),
   gpu: typeof raw.gpu === 'boolean' ? raw.gpu : null,
   environment: Object.fromEntries(
-    Object.entries(asObject(raw.environment) ?? {}).map(([name, value]) => [name, text(value)]),
+    Object.entries(asObject(raw.environment) ?? {})
+      .slice(0, MAX_VARIABLES)
+      .map(([name, value]) => [clipped(name, MAX_LENGTH), text(value)]),
   ),
 });
 

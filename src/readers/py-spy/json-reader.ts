@@ -1,5 +1,5 @@
 import type { StackFrame, StackProfile } from '../../model/stack-profile.js';
-import { asObject, type JsonObject, parseJson } from '../common/json-object.js';
+import { asObject, type JsonObject } from '../common/json-object.js';
 import type { StreamReader } from '../common/reader.js';
 import { WholeFile } from '../common/whole-file.js';
 import { newPySpyFaults, type PySpyFaults, StackBook, type StacksRead } from './stack-book.js';
@@ -12,7 +12,7 @@ export const looksLikeSpeedscope = (head: string): boolean =>
   /"\$schema"\s*:\s*"https?:\/\/www\.speedscope\.app\/file-format-schema\.json"/.test(head);
 
 /** A recording of a few minutes; every sample is a list of numbers. */
-const MAX_BYTES = 256 << 20;
+const MAX_BYTES = 128 << 20;
 
 /** `py-spy dump --json`, and speedscope's format, which py-spy and others write. */
 export class JsonStacksReader implements StreamReader<StacksRead> {
@@ -24,7 +24,7 @@ export class JsonStacksReader implements StreamReader<StacksRead> {
 
   finish(): StacksRead {
     const faults = newPySpyFaults();
-    const value = this.#file.isTooLarge ? undefined : parseJson(this.#file.text());
+    const value = this.#file.json();
     if (this.#file.isTooLarge) faults.add('too-large', null);
     else if (value === undefined) faults.add('broken-json', null);
     const profiles = Array.isArray(value) ? dumpsIn(value, faults) : speedscopeIn(asObject(value), faults);

@@ -10,6 +10,7 @@ import { FaultCounter } from '../common/fault-counter.js';
 import { MAX_TEXT } from '../common/fields.js';
 import { isOwnFile } from '../common/own-code.js';
 import type { ReadModel } from '../common/reader.js';
+import { clipped } from '../common/text.js';
 
 const FAULTS = {
   'odd-line': {
@@ -26,9 +27,9 @@ const FAULTS = {
     message: 'There are more threads or different stacks than are kept.',
     consequence: 'Further ones are left out.',
   },
-  'too-large': { message: 'The file is larger than 256 MiB.', consequence: 'It was not read.' },
+  'too-large': { message: 'The file is larger than 128 MiB.', consequence: 'It was not read.' },
   'broken-json': {
-    message: 'The file is not complete JSON; it may be cut short.',
+    message: 'The file is not complete JSON, or has far more values than a recording of stacks.',
     consequence: 'Nothing in it is used.',
   },
   'wrong-type': {
@@ -45,9 +46,13 @@ export interface StacksRead extends ReadModel {
 }
 
 /** Deeper stacks keep their innermost frames. */
-const MAX_DEPTH = 256;
+export const MAX_DEPTH = 256;
 const MAX_THREADS = 4096;
 const MAX_STACKS = 16_384;
+/** Characters of all stacks together. */
+const MAX_STACK_TEXT = 32 << 20;
+/** Longer ones are no names of processes and threads. */
+const MAX_KEY = 400;
 
 interface ThreadTotal {
   readonly name: string;
@@ -58,36 +63,66 @@ interface ThreadTotal {
 /** Adds up the stacks of a process, thread by thread. */
 export class StackBook {
   readonly #threads = new Map<string, ThreadTotal>();
-  readonly #files = new Map<string, boolean>();
+  /** Names and files as they are kept, each once: most come again with every stack. */
+  readonly #texts = new Map<string, string>();
+  readonly #own = new Map<string, boolean>();
   #stacks = 0;
+  #kept = 0;
+  #command = '';
   rank: number | null = null;
   state: ProcessState = 'runs';
 
   constructor(
     readonly kind: StackProfile['kind'],
     public pid: number | null,
-    public command: string,
+    command: string,
     readonly faults: PySpyFaults,
-  ) {}
-
-  frame(name: string, file: string, line: number): StackFrame {
-    const known = this.#files.get(file) ?? isOwnFile(file);
-    if (this.#files.size < MAX_STACKS) this.#files.set(file, known);
-    return { function: name.slice(0, MAX_TEXT), file: file.slice(-MAX_TEXT), line, isOwn: known };
+  ) {
+    this.command = command;
   }
 
-  /** `key` tells threads apart; frames are innermost first. */
+  get command(): string {
+    return this.#command;
+  }
+
+  set command(text: string) {
+    this.#command = clipped(text, MAX_TEXT);
+  }
+
+  frame(name: string, file: string, line: number): StackFrame {
+    const path = this.#text(file, -MAX_TEXT);
+    const isOwn = this.#own.get(path) ?? isOwnFile(path);
+    if (this.#own.size < MAX_STACKS) this.#own.set(path, isOwn);
+    return { function: this.#text(name, MAX_TEXT), file: path, line, isOwn };
+  }
+
+  /** No further stack is kept. */
+  get isFull(): boolean {
+    return this.#stacks >= MAX_STACKS || this.#kept >= MAX_STACK_TEXT;
+  }
+
+  #text(text: string, most: number): string {
+    const part = most > 0 ? text.slice(0, most) : text.slice(most);
+    const known = this.#texts.get(part);
+    if (known !== undefined) return known;
+    const copy = clipped(part, most);
+    if (this.#texts.size < MAX_STACKS) this.#texts.set(copy, copy);
+    return copy;
+  }
+
+  /** `label` tells threads apart; frames are innermost first. */
   add(
-    key: string,
+    label: string,
     name: string,
     isActive: boolean | null,
     frames: readonly StackFrame[],
     samples: number,
   ): void {
+    const key = clipped(label, MAX_KEY);
     let thread = this.#threads.get(key);
     if (!thread) {
       if (this.#threads.size === MAX_THREADS) return this.faults.add('too-many-stacks', null);
-      thread = { name: name.slice(0, MAX_TEXT), isActive, stacks: new Map() };
+      thread = { name: clipped(name, MAX_TEXT), isActive, stacks: new Map() };
       this.#threads.set(key, thread);
     }
     if (frames.length === 0) return;
@@ -95,8 +130,11 @@ export class StackBook {
     const id = kept.map((f) => `${f.function} ${f.file}:${f.line}`).join(';');
     const known = thread.stacks.get(id);
     if (known) known.samples += samples;
-    else if (this.#stacks++ < MAX_STACKS) thread.stacks.set(id, { frames: kept, samples });
-    else this.faults.add('too-many-stacks', null);
+    else if (!this.isFull) {
+      this.#stacks++;
+      this.#kept += id.length;
+      thread.stacks.set(id, { frames: kept, samples });
+    } else this.faults.add('too-many-stacks', null);
   }
 
   finish(): StackProfile {
@@ -105,7 +143,7 @@ export class StackBook {
       return { name, isActive, isMain: isMain(name, all), stacks: all };
     });
     const { kind, pid, rank, state } = this;
-    return { kind, pid, rank, state, command: this.command.slice(0, MAX_TEXT), threads };
+    return { kind, pid, rank, state, command: this.command, threads };
   }
 }
 

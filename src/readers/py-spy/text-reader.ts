@@ -1,7 +1,7 @@
 import type { ProcessState, StackFrame, StackProfile } from '../../model/stack-profile.js';
 import { LineSplitter, type PieceEnd, type PieceSink } from '../common/line-splitter.js';
 import type { StreamReader } from '../common/reader.js';
-import { newPySpyFaults, StackBook, type StacksRead } from './stack-book.js';
+import { MAX_DEPTH, newPySpyFaults, StackBook, type StacksRead } from './stack-book.js';
 
 /** `Process 9293: python train.py`, `Thread 9293 (active+gil): "MainThread"`, `    step (train.py:12)`. */
 const PROCESS = /^Process (\d{1,10}):(?: (.*))?$/;
@@ -110,8 +110,10 @@ export class DumpReader extends LineReader {
     }
     if (DETAIL.test(text) || text === NO_FRAME) return;
     const frame = frameIn(text);
-    if (frame && this.#thread) this.#frames.push(book.frame(frame.name, frame.file, frame.line));
-    else this.faults.add('odd-line', at);
+    if (frame && this.#thread) {
+      // Innermost first: what is further out than the book keeps need not be held.
+      if (this.#frames.length < MAX_DEPTH) this.#frames.push(book.frame(frame.name, frame.file, frame.line));
+    } else this.faults.add('odd-line', at);
   }
 
   /** Lines about a process as a whole. */
@@ -164,11 +166,15 @@ export const looksLikeRaw = (head: string): boolean =>
       /^(?:process \d+:"|thread \(|[^;{}]{1,300} \([^;()]{1,300}:\d+\)(?:;| \d+$)).*\) \d+\s*$/.test(line),
     );
 
+const MAX_LATE_LINE = 20_000;
+
 /** `py-spy record --format raw`: outermost frame first, then the number of samples. */
 export class RawReader extends LineReader {
   readonly #book = new StackBook('samples', null, '', this.faults);
 
   protected line(text: string, at: number): void {
+    // A stack that is known already may still come: its samples are counted as long as that is cheap.
+    if (this.#book.isFull && text.length > MAX_LATE_LINE) return this.faults.add('too-many-stacks', at);
     const match = RAW_LINE.exec(text);
     if (!match) return this.faults.add('odd-line', at);
     const frames: StackFrame[] = [];

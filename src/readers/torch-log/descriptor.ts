@@ -12,12 +12,12 @@ interface TorchLogRead extends ReadModel {
 /** What a job under `TORCH_LOGS=recompiles,graph_breaks` wrote to stderr, and the warning that torch writes by itself. */
 export const torchLogReader: ReaderDescriptor<TorchLogRead> = {
   id: 'torch-log',
-  title: 'a log of torch.compile (stderr of a job under TORCH_LOGS=recompiles,graph_breaks)',
+  title: 'a torch.compile log (stderr of a job under TORCH_LOGS=recompiles,graph_breaks)',
   sniff: (head) =>
     headText(head)
       .split('\n')
       .some((line) => parseLogLine(line.slice(0, MAX_LINE)) !== null),
-  line: { one: 'log of torch.compile', many: 'logs of torch.compile', counts: 'events' },
+  line: { one: 'torch.compile log', many: 'torch.compile logs', counts: 'events' },
   create: () => new TorchLogStreamReader(),
   digest: ({ log }) => ({ of: 'run', events: eventsIn(log), evidence: { compileLog: log } }),
 };

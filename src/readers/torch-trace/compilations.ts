@@ -9,6 +9,7 @@ import {
 } from '../common/compile/totals.js';
 import { MAX_TEXT } from '../common/fields.js';
 import { asObject, type JsonObject, parseJson } from '../common/json-object.js';
+import { clipped } from '../common/text.js';
 import { CLOCK_LINES, CompileClock, clockEvent, isTime } from './compile-clock.js';
 import type { RecordSink, TorchRecord } from './records.js';
 
@@ -16,6 +17,11 @@ const MAX_COMPILATIONS = 10_000;
 const MAX_REASONS = 64;
 const MAX_COLLECTIVES = 4096;
 const MAX_STRINGS = 1 << 16;
+/** Characters of reasons and names of collectives, and spans, of all compilations together. */
+const MAX_KEPT = 16 << 20;
+const MAX_SPANS = 1_000_000;
+/** Of torch's ids of compilations. */
+const MAX_ID = 64;
 
 interface Place {
   readonly name: string;
@@ -37,7 +43,7 @@ interface Pending {
   readonly cache: { -readonly [K in keyof CacheLookups]: CacheLookups[K] };
   failure: string | null;
   limit: { readonly setting: string; readonly value: number } | null;
-  collectives: string[] | null;
+  collectives: readonly string[] | null;
   /** Why the versions that were there did not fit. */
   reasons: readonly string[];
 }
@@ -52,6 +58,8 @@ export class Compilations implements RecordSink {
   readonly #all: Pending[] = [];
   readonly #strings = new Map<number, string>();
   #rank: number | null = null;
+  #kept = 0;
+  #spans = 0;
 
   constructor(faults: CompileFaults) {
     this.#faults = faults;
@@ -110,7 +118,8 @@ export class Compilations implements RecordSink {
     one.isDone = true;
     one.failure = text(metrics.fail_type);
     one.limit = limitIn(metrics.fail_reason);
-    if (one.reasons.length === 0) one.reasons = reasonsIn(String(metrics.recompile_reason ?? ''));
+    if (one.reasons.length === 0)
+      one.reasons = this.#affordable(reasonsIn(text(metrics.recompile_reason) ?? ''), line);
     const [start, took] = [
       Number(metrics.start_time) * 1e9,
       Number(metrics.entire_frame_compile_time_s) * 1e9,
@@ -127,7 +136,7 @@ export class Compilations implements RecordSink {
     // Backward passes are compiled long after their forward pass, under its id.
     const later = /backward|bw_compiler/.test(event.name);
     const closed = this.#clock.take(event, () => (later ? this.#known(header) : this.#begun(header, line)));
-    closed?.owner.spans.push(closed.span);
+    if (closed && this.#spans++ < MAX_SPANS) closed.owner.spans.push(closed.span);
   }
 
   #artifact(header: JsonObject, payload: readonly string[], line: number): void {
@@ -135,14 +144,24 @@ export class Compilations implements RecordSink {
     const one = this.#known(header);
     if (name === 'dynamo_graph_break_reason') this.#broke(payload, line);
     else if (!one) return;
-    else if (name === 'recompile_reasons') one.reasons = reasonsIn(payload.join('\n'));
-    else if (name === 'inductor_collective_schedule') one.collectives = collectivesIn(payload);
+    else if (name === 'recompile_reasons')
+      one.reasons = this.#affordable(reasonsIn(payload.join('\n')), line);
+    else if (name === 'inductor_collective_schedule')
+      one.collectives = this.#affordable(collectivesIn(payload), line);
     else if (name === 'fx_graph_cache_hit') one.cache.hits++;
     else if (name === 'fx_graph_cache_miss') one.cache.misses++;
     else if (name.endsWith('_cache_bypass')) {
       one.cache.bypasses++;
       one.cache.bypassReason ??= text(asObject(parseJson(payload.join('\n')))?.cache_bypass_reason);
     }
+  }
+
+  /** The texts, unless the log has more of them than are kept. */
+  #affordable<T extends readonly string[] | null>(texts: T, line: number): T | [] {
+    for (const one of texts ?? []) this.#kept += one.length + 16;
+    if (this.#kept <= MAX_KEPT) return texts;
+    this.#faults.add('too-many-compilations', line);
+    return [];
   }
 
   #broke(payload: readonly string[], line: number): void {
@@ -175,7 +194,7 @@ export class Compilations implements RecordSink {
       this.#faults.add('too-many-compilations', line);
       return null;
     }
-    const added = newPending(`${header.compiled_autograd_id ?? ''}/${header.frame_id}`, line);
+    const added = newPending(`${idText(header.compiled_autograd_id)}/${header.frame_id}`, line);
     this.#newest.set(idOf(header), added);
     this.#all.push(added);
     return added;
@@ -183,7 +202,7 @@ export class Compilations implements RecordSink {
 
   #intern(pair: unknown): void {
     if (!Array.isArray(pair) || typeof pair[0] !== 'string' || this.#strings.size === MAX_STRINGS) return;
-    this.#strings.set(Number(pair[1]), pair[0].slice(0, MAX_TEXT));
+    this.#strings.set(Number(pair[1]), clipped(pair[0], MAX_TEXT));
   }
 
   /** Where the function is, for one whose metrics never came: the job was killed while it compiled. */
@@ -231,10 +250,13 @@ function compilationOf({ place, spans, span, cache, failure, collectives }: Pend
 
 const startOf = ({ spans }: Compilation): number => spans[0]?.start ?? 0;
 
-const idOf = (h: JsonObject): string => `${h.compiled_autograd_id ?? ''}/${h.frame_id}/${h.frame_compile_id}`;
+const idText = (id: unknown): string =>
+  typeof id === 'number' || typeof id === 'string' ? clipped(`${id}`, MAX_ID) : '';
+const idOf = (h: JsonObject): string =>
+  [h.compiled_autograd_id, h.frame_id, h.frame_compile_id].map(idText).join('/');
 
 const text = (value: unknown): string | null =>
-  typeof value === 'string' && value !== '' ? value.slice(0, MAX_TEXT) : null;
+  typeof value === 'string' && value !== '' ? clipped(value, MAX_TEXT) : null;
 
 const whole = (value: unknown): number | null =>
   Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
@@ -244,20 +266,17 @@ function reasonsIn(logged: string): readonly string[] {
   const list = parseJson(logged);
   const lines = Array.isArray(list) ? list.filter((l) => typeof l === 'string') : logged.split('\n');
   return lines
-    .map((line) =>
-      line
-        .trim()
-        .replace(COMPILATION, '')
-        .slice(0, 2 * MAX_TEXT),
-    )
+    .map((line) => clipped(line.trim().replace(COMPILATION, ''), 2 * MAX_TEXT))
     .filter((line) => line !== '')
     .slice(0, MAX_REASONS);
 }
 
-function collectivesIn(payload: readonly string[]): string[] | null {
+function collectivesIn(payload: readonly string[]): readonly string[] | null {
   const list = parseJson(payload.join('\n'));
   if (!Array.isArray(list)) return null;
-  return list.slice(0, MAX_COLLECTIVES).map((name) => String(name).slice(0, MAX_TEXT));
+  return list
+    .slice(0, MAX_COLLECTIVES)
+    .map((name) => (typeof name === 'string' ? clipped(name, MAX_TEXT) : '?'));
 }
 
 /** `… exceeding the recompile_limit cache size limit (currently set to 8)`. */

@@ -11,12 +11,12 @@ interface TorchTraceRead extends ReadModel {
 }
 
 /**
- * Structured logs of torch.compile: what a job under `TORCH_TRACE=folder` writes, one file per process, and what tlparse reads.
+ * Structured torch.compile logs: what a job under `TORCH_TRACE=folder` writes, one file per process, and what tlparse reads.
  * A part of one that begins inside a record is read too.
  */
 export const torchTraceReader: ReaderDescriptor<TorchTraceRead> = {
   id: 'torch-trace',
-  title: 'a TORCH_TRACE log of torch.compile',
+  title: 'a torch.compile log (TORCH_TRACE)',
   line: { one: 'TORCH_TRACE log', many: 'TORCH_TRACE logs', counts: 'compilations' },
   sniff: (head) =>
     headText(head)

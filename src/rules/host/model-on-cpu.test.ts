@@ -21,6 +21,14 @@ describe('a model on the CPU', () => {
     );
   });
 
+  it('is found by fewer of them if CUDA’s calls were recorded and none gives the GPU work', () => {
+    const some = STEP.replace('10-800', '10-250').concat(' | aten::dropout 250-900');
+    expect(silenceOf(some)).toMatch(/nothing proves/);
+    const idle = `${some} | cudaDeviceSynchronize 950-960`;
+    expect(silenceOf(idle)).toBe('fires: model-on-cpu');
+    expect(silenceOf(`${idle} | cudaLaunchKernel 970-980 #1`)).toMatch(/nothing proves/);
+  });
+
   it('is no finding without a GPU, without proof, and if the GPU is used', () => {
     expect(silenceOf(STEP, {})).toMatch(/lists no GPU/);
     expect(silenceOf(STEP.replace('mkldnn_convolution', 'convolution'))).toMatch(/nothing proves/);

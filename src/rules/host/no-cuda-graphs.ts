@@ -17,7 +17,7 @@ export const rule: TraceRule = {
     needs: 'trace',
     looksFor:
       'The same as launch-bound, in models that are compiled or could be, with shapes that do not depend on values.',
-    why: 'A CUDA graph starts a whole pass with one call: the host hardly matters anymore. torch.compile records the graphs. Shapes must not change, and memory for a graph stays allocated.',
+    why: 'A CUDA graph starts a whole pass with one call, after which the host hardly matters. torch.compile records the graphs. Shapes must not change, and memory for a graph stays allocated.',
     more: `Modes of torch.compile: the default is balanced, reduce-overhead adds CUDA graphs, max-autotune compiles longest for the fastest steps. ${elsewhere('compile-graphs')}`,
     ...about('compile-graphs'),
     thresholds: [IDLE, LAUNCHES, SHORT_KERNEL, SHAPES],

@@ -26,7 +26,7 @@ export const rule: RunRule = {
       return silent(
         run.evidence.compiled.length > 0
           ? 'the log shows only a few recompiles, as at any start'
-          : 'no log of torch.compile',
+          : 'no torch.compile log',
       );
     const remedy = recompileRemedy(functions);
     return found({

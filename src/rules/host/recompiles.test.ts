@@ -103,7 +103,7 @@ describe('recompiles', () => {
   });
 });
 
-describe('with a log of torch.compile', () => {
+describe('with a torch.compile log', () => {
   const LOGGED: CompiledFunction = {
     rank: 0,
     name: 'forward',

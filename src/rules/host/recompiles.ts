@@ -57,7 +57,7 @@ export const rule: TraceRule = {
   },
 };
 
-/** The log of torch.compile names function and guard, which no trace does. */
+/** The torch.compile log names function and guard, which no trace does. */
 function withLog(
   inTrace: RuleResult,
   functions: readonly CompiledFunction[],
@@ -165,7 +165,7 @@ function buildsPlans(view: TraceView, perStep: Ns, { name, longestSelf }: Operat
   return {
     id: gaveUp ? 'recompile-limit' : 'plans-rebuilt',
     title: gaveUp
-      ? 'new shapes every step: compiled code is given up, plans are rebuilt'
+      ? 'new shapes in every step: compiled code falls back to eager, operators rebuild their plans'
       : 'operators rebuild their plan for every new shape',
     confidence: gaveUp ? 0.88 : 0.75,
     addresses: 'host',

@@ -28,7 +28,7 @@ export const rule: RunRule = {
   check(run) {
     const { compiling } = run.evidence;
     const slowest = compiling?.ranks[0];
-    if (!slowest) return silent('no log of torch.compile has times');
+    if (!slowest) return silent('no torch.compile log has times');
     if (recompiled(run, null).length > 0)
       return silent('functions are compiled again and again: that comes first');
     const took = toSeconds(slowest.total);

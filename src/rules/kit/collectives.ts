@@ -52,7 +52,7 @@ export function manySmallReduces(view: RankView): { count: number; bytes: number
 }
 
 /**
- * The same as capture counts it, for backends that do not record sizes: how many collectives a step are short, and their time.
+ * The same as capture counts it, for backends that do not record sizes: how many collectives per step are short, and their time.
  * Null: few are, or nobody counted.
  */
 export function manyShortOnes(

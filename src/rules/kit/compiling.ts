@@ -49,7 +49,7 @@ export function waitsForLaunches(view: TraceView): { readonly evidence: Evidence
 
 function launchEvidence(view: TraceView, { nodes }: Plan, launches: number, typical: Ns): Evidence {
   const emptyQueue = share(nodes.queued.reduce((n, q) => n + Number(q === 0), 0) / nodes.length);
-  const text = `GPU idle ${formatPercent(idleForLaunches(view))} of the step for the host: ${launches.toFixed(0)} launches per step, median kernel ${toUs(typical).toFixed(1)} µs, ${formatPercent(emptyQueue)} of launches found an empty queue`;
+  const text = `the GPU waits for launches ${formatPercent(idleForLaunches(view))} of the step: ${launches.toFixed(0)} launches per step, median kernel ${toUs(typical).toFixed(1)} µs, ${formatPercent(emptyQueue)} of launches found an empty queue`;
   return timeEvidence(view, view.time.idle_host, text);
 }
 

@@ -12,7 +12,7 @@ import { has } from './work.js';
 export interface HostTime {
   /** A step. */
   readonly ns: Ns;
-  /** Calls a step. */
+  /** Calls per step. */
   readonly count: number;
   /** Those that passed, most time first. */
   readonly operators: readonly OperatorTotal[];

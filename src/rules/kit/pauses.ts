@@ -74,7 +74,7 @@ const MEANINGS: readonly (readonly [RegExp, string])[] = [
 
 const meaningOf = (call: string) => MEANINGS.find(([names]) => names.test(call))?.[1] ?? '';
 
-/** Bytes a step. Collectives of gloo copy through the host too: then megabytes there mean nothing. */
+/** Bytes per step. Collectives of gloo copy through the host too: then megabytes there mean nothing. */
 function bytesToHost(view: TraceView): number {
   if (view.time.idle_comms + view.time.comms_transfer > 0) return 0;
   const total = view.facts.kernels.reduce((n, k) => n + (isCopyToHost(k) ? k.bytes : 0), 0);

@@ -8,7 +8,7 @@ import { evidenceOf } from './evidence.js';
 import type { Evidence } from './finding.js';
 import { threshold } from './rule.js';
 
-/** What the log of torch.compile says about recompiles, in words. */
+/** What the torch.compile log says about recompiles, in words. */
 
 /** With automatic dynamic shapes one recompile per changing dimension is normal, and so is one per value of a flag. */
 export const MANY = threshold(

@@ -47,7 +47,7 @@ function callsInBackward({ facts: { detail } }: TraceView, name: RegExp): number
   return passing.reduce((sum, operator) => sum + operator.count, 0) / (detail?.steps ?? 1);
 }
 
-/** Times a step that the host waits for the GPU, by what for. */
+/** How often per step the host waits for the GPU, by what for. */
 export interface Waits {
   readonly reads: number;
   readonly shapes: number;

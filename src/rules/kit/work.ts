@@ -34,7 +34,7 @@ export function medianKernel(view: TraceView): Ns | null {
 export interface WorkTime {
   /** A step. */
   readonly ns: Ns;
-  /** Launches a step. */
+  /** Launches per step. */
   readonly count: number;
 }
 

@@ -42,7 +42,7 @@ export const rule: TraceRule = {
       addresses: null,
       evidence: [
         frames > 0
-          ? countEvidence(view, frames, 'frames', `${text}: ${frames.toFixed(0)} Python frames a step`)
+          ? countEvidence(view, frames, 'frames', `${text}: ${frames.toFixed(0)} Python frames per step`)
           : evidence(view, text),
       ],
       price: null,

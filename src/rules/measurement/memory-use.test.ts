@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { CODE_COLUMNS, runOf } from '../../../test/helpers/draw-run.js';
+import { CODE_COLUMNS, drawView, runOf } from '../../../test/helpers/draw-run.js';
+import { steps } from '../../../test/helpers/draw-trace.js';
 import { type MemoryFacts, NO_EVIDENCE } from '../../diagnosis/run-evidence.js';
 import { runRules } from '../run-rules.js';
 import { rule } from './memory-use.js';
@@ -63,6 +64,20 @@ describe('what holds memory', () => {
   it('says what the fix frees and what it costs', () => {
     expect(ask(holding(part('activations', 9e8))).findings[0]!.fix.text).toMatch(
       /\. They hold 900 MB here\. .* costs one more forward pass/,
+    );
+  });
+
+  it('prices checkpoints by replaying the step of the rank, if it was traced', () => {
+    const step = `
+      host 1  ProfilerStep#1 0-40200 | aten::linear 0-30 | cudaLaunchKernel 10-20 #1 | cudaDeviceSynchronize 1000-40110
+      host 2  autograd::engine::evaluate_function: AddmmBackward0 100-500 | aten::mm 110-140 | cudaLaunchKernel 120-130 #2
+      gpu 7   nvjet_tst_256 100-10100 #1 | nvjet_tst_128 10100-40100 #2`;
+    const { findings } = runRules([rule], {
+      ...runOf([drawView(steps(4, 40200, step), { unprofiledMs: 40.2 })], 'gpu'),
+      evidence: { ...NO_EVIDENCE, memory: [{ rank: 0, facts: holding(part('activations', 9e8)) }] },
+    });
+    expect(findings[0]!.fix.text).toMatch(
+      /costs up to 10\.\d ms per step \(40\.2 ms → 50\.\d ms in the replay\); half the micro-batch, accumulated twice, frees half of it and costs little time/,
     );
   });
 

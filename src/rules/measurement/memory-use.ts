@@ -1,8 +1,11 @@
 import { fullest, gpuName, memoryInWords, size } from '../../answers/kit/memory-words.js';
-import { share } from '../../base/units.js';
+import { formatMs, ns, share } from '../../base/units.js';
+import type { RankView } from '../../diagnosis/ranks/rank-view.js';
 import type { MemoryFacts, MemoryKind, RankMemory } from '../../diagnosis/run-evidence.js';
 import { about, use } from '../../remedies/remedies.js';
 import { evidenceOf } from '../kit/evidence.js';
+import { costOf } from '../kit/memory-costs.js';
+import { LEAST_GAIN } from '../kit/price.js';
 import { found, type RankFinding, type RunRule, silent, threshold } from '../kit/rule.js';
 
 const LARGE = threshold('one cause', share(0.1), 'of the memory in use', 'less does not change what fits');
@@ -28,11 +31,13 @@ export const rule: RunRule = {
     ...about('checkpoint-blocks'),
     thresholds: [LARGE, MOST],
   },
-  check({ evidence: { memory } }) {
+  check({ evidence: { memory }, ranks }) {
     const worst = fullest(memory);
     if (!worst) return silent('no memory snapshot');
+    // A snapshot whose name shows no rank belongs to the only one.
+    const view = ranks.find((r) => r.rank === worst.rank) ?? (ranks.length === 1 ? ranks[0] : undefined);
     const made = [fragmented, growing, logits, attention, activations, optimizerState].flatMap(
-      (make) => make(worst.facts) ?? [],
+      (make) => make(worst.facts, view) ?? [],
     );
     const findings = made.length > 0 ? made : [plain(worst, memory)];
     return found(
@@ -128,7 +133,7 @@ function attention(facts: MemoryFacts): Made | null {
   };
 }
 
-function activations(facts: MemoryFacts): Made | null {
+function activations(facts: MemoryFacts, view: RankView | undefined): Made | null {
   const kept = facts.at.parts.find((p) => p.kind === 'activations');
   if (!kept || kept.bytes < LARGE.value * facts.at.allocated) return null;
   return made(
@@ -136,8 +141,26 @@ function activations(facts: MemoryFacts): Made | null {
     `activations hold ${size(kept.bytes)} at the peak`,
     kept.lines.map((l) => `${l.at}: ${size(l.bytes)} in ${l.count}`),
     'checkpoint-blocks',
-    ` They hold ${size(kept.bytes)} here. Checkpointing all blocks frees most of that and costs one more forward pass; half the micro-batch frees half of it.`,
+    ` They hold ${size(kept.bytes)} here. Checkpointing all blocks frees most of that and ${checkpointCost(view)}; half the micro-batch, accumulated twice, frees half of it and ${accumulationCost(view)}.`,
   );
+}
+
+/** A step with a second forward pass. */
+function checkpointCost(view: RankView | undefined): string {
+  const cost = costOf(view, 'checkpointAll');
+  if (!cost) return 'costs one more forward pass';
+  const { before, after, onHost } = cost;
+  const more = `${onHost ? 'at least' : 'up to'} ${formatMs(ns(after - before))} per step (${formatMs(before)} → ${formatMs(after)} in the replay)`;
+  return onHost ? `costs ${more}, because the host limits it and checkpoints keep it busy` : `costs ${more}`;
+}
+
+function accumulationCost(view: RankView | undefined): string {
+  const cost = costOf(view, 'halfBatchTwice');
+  if (!cost) return 'launches all kernels twice';
+  const { before, after } = cost;
+  return after > LEAST_GAIN * before
+    ? `costs about ${formatMs(ns(after - before))} per step, because the host launches everything twice (${formatMs(before)} → ${formatMs(after)} in the replay)`
+    : 'costs little time in the replay, if kernels on half the batch take half as long';
 }
 
 function optimizerState(facts: MemoryFacts): Made | null {

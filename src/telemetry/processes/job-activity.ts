@@ -110,12 +110,15 @@ function trainerOf(
   roles: ReadonlyMap<number, Role>,
 ): number | null {
   const seen = new Set([pid]);
-  for (let up = byId.get(parent); up && !seen.has(up.pid); up = byId.get(up.parent)) {
+  for (let up = byId.get(parent); up && !seen.has(up.pid) && seen.size < FAR; up = byId.get(up.parent)) {
     if (roles.get(up.pid) === 'trainer') return up.pid;
     seen.add(up.pid);
   }
   return null;
 }
+
+/** Nobody starts that many processes one inside the other. */
+const FAR = 64;
 
 function growth(
   samples: readonly MachineSample[],

@@ -11,7 +11,7 @@ import type { Role } from './roles.js';
 export const PEGGED = 0.8;
 /** Below it a thread mostly waits. */
 export const MOSTLY_WAITS = 0.5;
-/** Bytes a second that a job which waits for input reads at least. */
+/** Bytes per second that a job which waits for input reads at least. */
 export const READS = 1e6;
 /** Share of time in state D, or in a wait for disk or network, that counts as input/output. */
 export const WAITS_FOR_IO = 0.2;
@@ -23,7 +23,7 @@ const ACTIVE = 0.1;
 export const DELAYED = 0.3;
 /** Share of time in which some task waited for memory. Kernel documentation, PSI: any sustained value is a stall. */
 export const MEMORY_STALL = 0.1;
-/** Bytes a second read back from swap. */
+/** Bytes per second read back from swap. */
 export const SWAPS = 1e6;
 
 /** One process over the whole watch. Shares of one core, or of the samples; rates in bytes per second. Null: not known. */

@@ -39,7 +39,7 @@ export interface ProcessStacks {
 
 /** Fewer samples of a process say nothing about a hang. */
 const LEAST_SAMPLES = 3;
-/** Switches a second of a main thread that only waits. A poll that times out every 5 s is still a wait. */
+/** Switches per second of a main thread that only waits. A poll that times out every 5 s is still a wait. */
 const STANDS_STILL = 2;
 
 const COLLECTIVE =

@@ -1,9 +1,13 @@
 import { spawn } from 'node:child_process';
 import { hostname } from 'node:os';
+import { type AlertForJob, tellJob } from '../../launch/tell-job.js';
 import type { Incident } from '../../model/incident.js';
 
 const ANSWER_MS = 10_000;
 const COMMAND_MS = 60_000;
+
+export type Tracker = AlertForJob['to'];
+export const TRACKERS: readonly Tracker[] = ['wandb', 'mlflow'];
 
 /** What a webhook gets. Slack and Mattermost show `text`; other receivers have the incident as data. */
 export const messageFor = (incident: Incident, out: string) => ({
@@ -35,6 +39,21 @@ export const webhook =
     } catch {
       return false;
     }
+  };
+
+/** Rank 0 polls once per second, in very large jobs every few seconds. */
+const TAKEN_MS = 30_000;
+
+/** Sends each incident to the run that the job itself has at W&B or MLflow. False: the job did not take it. */
+export const tracker =
+  (to: Tracker, out: string) =>
+  ({ id, kind, sentence, evidence, fix, step }: Incident): Promise<boolean> => {
+    const text = [sentence, ...evidence.slice(0, 2), ...(fix ? [fix] : [])].join('\n');
+    return tellJob(
+      out,
+      { to, incident: id, title: `whyslow: ${kind} since step ${step}`, text, step },
+      TAKEN_MS,
+    );
   };
 
 /** Runs a shell command for each incident: the incident on its standard input, its main fields as variables. */

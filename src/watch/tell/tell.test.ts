@@ -1,16 +1,17 @@
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { inFolder } from '../../../test/helpers/folder.js';
 import { watchSimulated } from '../../../test/helpers/watched-job.js';
+import { tellJob } from '../../launch/tell-job.js';
 import { serveMetrics } from '../../server/serve-metrics.js';
 import type { WatchedRun } from '../watched-run.js';
 import { metricsFile } from './metrics-file.js';
 import { metricsText } from './metrics-text.js';
 import { Outbox } from './outbox.js';
-import { command, messageFor, webhook } from './receivers.js';
+import { command, messageFor, tracker, webhook } from './receivers.js';
 
 const [INCIDENT] = watchSimulated({ steps: 4000, of: (step) => (step < 2000 ? {} : { data: 40 }) }) as [
   ReturnType<typeof watchSimulated>[number],
@@ -151,6 +152,24 @@ it('a webhook gets JSON with a text, and is not asked again if it says that the 
   server.close();
   expect(await send(INCIDENT)).toBe(false);
 });
+
+it('a job takes an incident for its tracker from OUT/control; one that nobody takes is taken back', () =>
+  inFolder(async (out) => {
+    const sent = tracker('wandb', out)(INCIDENT);
+    const control = join(out, 'control');
+    const left = async () =>
+      (await readdir(control).catch(() => [])).filter((name) => /^incident-/.test(name));
+    while ((await left()).length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    const [file] = await left();
+    const alert = JSON.parse(await readFile(join(control, file!), 'utf8'));
+    expect(alert).toMatchObject({ to: 'wandb', incident: INCIDENT.id, step: INCIDENT.step });
+    expect(alert.text).toContain(INCIDENT.sentence);
+    await rm(join(control, file!));
+    expect(await sent).toBe(true);
+    expect(await tellJob(out, alert, 10)).toBe(false);
+    expect(await tellJob(join(out, 'incidents.jsonl', 'a'), alert, 10)).toBe(false);
+    expect(await readdir(control)).toEqual([]);
+  }));
 
 it('a command gets the incident on its standard input, and one that fails is not run twice', () =>
   inFolder(async (folder) => {

@@ -1,8 +1,15 @@
+import { gunzipSync } from 'node:zlib';
 import { DMON, QUERY } from '../dmon/tables.js';
+import { forgeFacts } from '../forge-facts.js';
 import { RANK, RUN } from '../manifests.js';
-import type { Random } from '../simulate/random.js';
+import { pickled } from '../pickles.js';
+import { Random } from '../simulate/random.js';
 import { EVENT_SHAPES, range, rankEvents } from './events.js';
 import { mutateToken, mutateTree, pick } from './mutate.js';
+import { mutateDatabase } from './mutate-database.js';
+import { mutateMessage } from './mutate-message.js';
+import { mutateText } from './mutate-text.js';
+import * as valid from './samples.js';
 
 /** A small file of some format, with something wrong in it. */
 export interface Document {
@@ -35,13 +42,17 @@ export const HEADER = {
 };
 const SHAPES = Object.values(EVENT_SHAPES);
 
+/** Draws no change. */
+const UNCHANGED = new Random(0, 0);
+
 /** Fields are rarely all wrong at once: then nothing would be reached behind the first check. */
-const fewTimes = (random: Random) => (random.next() < 0.15 ? 0 : 1 + Math.floor(6 * random.next() ** 3));
+const fewTimes = (random: Random) =>
+  random === UNCHANGED || random.next() < 0.15 ? 0 : 1 + Math.floor(6 * random.next() ** 3);
 
 function asJson(value: unknown, random: Random): string {
   mutateTree(value, random, fewTimes(random));
   const text = JSON.stringify(value) ?? 'null';
-  return random.next() < 0.1 ? mutateToken(text, random) : text;
+  return random !== UNCHANGED && random.next() < 0.1 ? mutateToken(text, random) : text;
 }
 
 function kineto(random: Random, rank: number): string {
@@ -94,50 +105,84 @@ function events(random: Random, rank: number): string {
     });
   mutateTree(lines, random, fewTimes(random));
   const text = lines.map((line) => JSON.stringify(line) ?? '').join('\n');
-  return random.next() < 0.1 ? mutateToken(text, random) : text;
+  return random !== UNCHANGED && random.next() < 0.1 ? mutateToken(text, random) : text;
 }
 
-function telemetry(random: Random): string {
-  const text = random.next() < 0.5 ? DMON : QUERY;
-  const cells = text.split(/(\s+|,)/);
-  const words = [
-    '-',
-    '',
-    'nan',
-    '1e999',
-    '-1',
-    '99999999999999999999',
-    '[N/A]',
-    '0x',
-    '\x1b[2J',
-    '#',
-    ',',
-    '\n',
-    'Idx',
-  ];
-  for (let i = fewTimes(random); i > 0; i--)
-    cells[Math.floor(random.next() * cells.length)] = pick(random, words);
-  return cells.join('');
+/** How the files of a format are named, and how one is made of a valid one. */
+type Format = readonly [
+  name: (rank: number) => string,
+  draw: (random: Random, rank: number) => string | Buffer,
+];
+
+const tree = (value: unknown) => (random: Random) => asJson(structuredClone(value), random);
+const lines = (values: readonly unknown[]) => (random: Random) => {
+  const copy = structuredClone(values) as unknown[];
+  mutateTree(copy, random, fewTimes(random));
+  const text = copy.map((value) => JSON.stringify(value) ?? '').join('\n');
+  return `${random !== UNCHANGED && random.next() < 0.1 ? mutateToken(text, random) : text}\n`;
+};
+const pickle = (value: unknown) => (random: Random) => {
+  const copy = structuredClone(value);
+  mutateTree(copy, random, fewTimes(random));
+  return pickled(copy);
+};
+const text = (of: string) => (random: Random) => mutateText(of, random, fewTimes(random));
+const message = (of: Buffer) => (random: Random) => mutateMessage(of, random, fewTimes(random));
+const database = (of: Buffer) => (random: Random) => mutateDatabase(of, random, fewTimes(random));
+const facts = (random: Random, rank: number) =>
+  gunzipSync(
+    forgeFacts(valid.FACTS[rank % valid.FACTS.length]!, (parts) => {
+      for (let i = fewTimes(random); i > 0; i--) mutateTree(pick(random, parts).json, random, 1);
+    }),
+  );
+
+const FORMATS = {
+  kineto: [(rank) => `rank${rank}.json`, kineto],
+  events: [(rank) => `cuda_events_rank_${rank}.jsonl`, events],
+  'manifest of a rank': [
+    (rank) => `ranks/rank_${rank}.json`,
+    (random, rank) => tree({ ...RANK, rank })(random),
+  ],
+  'manifest of a run': [() => 'run.json', tree(RUN)],
+  'nvidia-smi dmon': [() => 'telemetry/dmon-node-1.txt', text(DMON)],
+  'nvidia-smi CSV': [() => 'telemetry/smi-node-1.csv', text(QUERY)],
+  'rocm-smi': [() => 'telemetry/dmon-node-1.jsonl', lines(valid.ROCM)],
+  'samples of /proc': [() => 'telemetry/proc-node-1.jsonl', lines(valid.PROC_SAMPLES)],
+  facts: [(rank) => `rank${rank}.facts`, facts],
+  perfetto: [(rank) => `rank${rank}.pftrace`, message(valid.PFTRACE)],
+  nsys: [(rank) => `rank${rank}.sqlite`, database(valid.DATABASE)],
+  'flight recorder': [(rank) => `nccl_trace_rank_${rank}`, pickle(valid.FLIGHT)],
+  'flight recorder as JSON': [(rank) => `nccl_trace_rank_${rank}.json`, tree(valid.FLIGHT)],
+  'memory snapshot': [(rank) => `memory_rank${rank}.pickle`, pickle(valid.MEMORY)],
+  'TORCH_TRACE log': [(rank) => `dedicated_log_torch_trace_rank_${rank}_a.log`, text(valid.TORCH_TRACE)],
+  'TORCH_LOGS log': [() => 'stderr.log', text(valid.TORCH_LOG)],
+  'py-spy stacks': [(rank) => `stacks_rank${rank}.txt`, text(valid.DUMPED_STACKS)],
+  'py-spy stacks as JSON': [(rank) => `stacks_rank${rank}.json`, tree(valid.STACKS_JSON)],
+  'raw stacks': [(rank) => `raw_rank${rank}.txt`, text(valid.RAW_STACKS)],
+  speedscope: [(rank) => `speedscope_rank${rank}.json`, tree(valid.SPEEDSCOPE)],
+  'flame graph': [(rank) => `flame_rank${rank}.svg`, text(valid.FLAME_GRAPH)],
+  tracebacks: [() => 'stacks.txt', text(valid.TRACEBACKS)],
+  incidents: [() => 'incidents.jsonl', lines([valid.INCIDENT])],
+  'execution trace': [(rank) => `et_rank${rank}.json`, tree(valid.EXECUTION)],
+} as const satisfies Readonly<Record<string, Format>>;
+
+export type FormatName = keyof typeof FORMATS;
+export const FORMAT_NAMES = Object.keys(FORMATS) as readonly FormatName[];
+
+/** Traces and event logs more often: they have the most fields. */
+const KINDS: readonly FormatName[] = [
+  ...FORMAT_NAMES,
+  ...Array<FormatName>(5).fill('kineto'),
+  'events',
+  'events',
+  'events',
+];
+
+/** A file of this format; of any, if none is named. */
+export function drawDocument(random: Random, rank: number, format = pick(random, KINDS)): Document {
+  const [name, draw] = FORMATS[format] as Format;
+  return { name: name(rank), data: Buffer.from(draw(random, rank)) };
 }
 
-/** By how often each is drawn; those with more fields more often. */
-const KINDS = ['kineto', 'kineto', 'kineto', 'events', 'events', 'rank', 'run', 'telemetry'] as const;
-
-export function drawDocument(random: Random, rank: number): Document {
-  const kind = pick(random, KINDS);
-  switch (kind) {
-    case 'kineto':
-      return { name: `rank${rank}.json`, data: Buffer.from(kineto(random, rank)) };
-    case 'events':
-      return { name: `cuda_events_rank_${rank}.jsonl`, data: Buffer.from(events(random, rank)) };
-    case 'rank':
-      return {
-        name: `ranks/rank_${rank}.json`,
-        data: Buffer.from(asJson({ ...structuredClone(RANK), rank }, random)),
-      };
-    case 'run':
-      return { name: 'run.json', data: Buffer.from(asJson(structuredClone(RUN), random)) };
-    default:
-      return { name: 'telemetry/dmon-node-1.txt', data: Buffer.from(telemetry(random)) };
-  }
-}
+/** As a tool writes it. */
+export const validDocument = (format: FormatName): Document => drawDocument(UNCHANGED, 0, format);

@@ -1,26 +1,21 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import type { diagnose as Diagnose, inspect as Inspect } from '../../../src/index.js';
+import { InputError } from '../../../src/base/input-error.js';
 import { tar, zip, zstdFrame } from '../archives.js';
 import { cpuTime } from '../cpu-time.js';
+import { peakMemory } from '../memory.js';
 import { Random } from '../simulate/random.js';
-import { type Document, drawDocument } from './documents.js';
+import { type Document, drawDocument, type FormatName } from './documents.js';
 import { range } from './events.js';
 import { mutateBytes, pick } from './mutate.js';
-
-/** The library as built, or its sources. */
-export interface Library {
-  readonly diagnose: typeof Diagnose;
-  readonly inspect: typeof Inspect;
-  readonly InputError: new (...args: never[]) => Error;
-}
+import { type Made, USES, type UseName } from './uses.js';
 
 /** Case `index` of a seed: one to four files of a run, the same every time. */
-export function drawCase(seed: number, index: number): readonly Document[] {
+export function drawCase(seed: number, index: number, format?: FormatName): readonly Document[] {
   const random = new Random(seed, index);
   const count = random.next() < 0.7 ? 1 : 2 + Math.floor(3 * random.next());
-  const documents = range(count).map((rank) => packed(drawDocument(random, rank), random));
+  const documents = range(count).map((rank) => packed(drawDocument(random, rank, format), random));
   return random.next() < 0.1 ? [archive(documents, random)] : documents;
 }
 
@@ -41,35 +36,43 @@ function archive(documents: readonly Document[], random: Random): Document {
   return { name, data: random.next() < 0.5 ? mutateBytes(data, random) : data };
 }
 
-/** Of processor time, of all cases that are under way. The clock would tell how busy the machine is. */
+/** Of processor time: the clock would tell how busy the machine is. */
 const MOST_CPU_MS = 10_000;
+const MOST_MB = 1024;
+
+/** Most files are diagnosed; a log of a job may be watched, a recording of /proc replayed. */
+const OFTEN: readonly UseName[] = Array<UseName>(12).fill('diagnose');
+const RARELY = Object.keys(USES) as UseName[];
 
 /** Reads one case in this process. Returns what went wrong, or null. */
 export async function tryCase(
-  library: Library,
-  folder: string,
+  lane: string,
   seed: number,
   index: number,
+  format?: FormatName,
 ): Promise<string | null> {
-  const documents = drawCase(seed, index);
-  rmSync(folder, { recursive: true, force: true });
-  for (const { name, data } of documents) {
+  rmSync(lane, { recursive: true, force: true });
+  const folder = join(lane, 'in');
+  const files = drawCase(seed, index, format).map(({ name, data }) => {
     const path = join(folder, name);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, data);
-  }
+    return path;
+  });
+  const use = pick(new Random(seed + 1, index), [...OFTEN, ...RARELY]);
+  const memory = peakMemory();
   const from = cpuTime();
   try {
-    // One in ten is only listed: that takes other ways through the program.
-    const read = index % 10 === 0 ? library.inspect : library.diagnose;
-    const wrong = faultOf(await read(folder, { jobs: 1 }));
-    if (wrong) return wrong;
+    const made: Made = await USES[use]({ folder, files, out: join(lane, 'out') });
+    const wrong = faultOf(made.data, made.text ?? '');
+    if (wrong) return `${use}: ${wrong}`;
   } catch (error) {
-    if (!(error instanceof library.InputError)) return (error as Error).stack ?? String(error);
-    if (CAUGHT.test(error.message)) return error.message;
+    if (!(error instanceof InputError)) return `${use}: ${(error as Error).stack ?? error}`;
+    if (CAUGHT.test(error.message)) return `${use}: ${error.message}`;
   }
-  const took = cpuTime() - from;
-  return took > MOST_CPU_MS ? `it took ${Math.round(took)} ms of processor time` : null;
+  const [took, peak] = [cpuTime() - from, memory.mb()];
+  if (took > MOST_CPU_MS) return `${use}: it took ${Math.round(took)} ms of processor time`;
+  return peak > MOST_MB ? `${use}: it took ${Math.round(peak)} MB` : null;
 }
 
 /** A bug that was caught and reported is still one. */
@@ -77,18 +80,22 @@ const BUGS = /"(?:reading-failed|analysis-failed|check-failed|rule-failed)"/;
 /** The message when no file is left. */
 const CAUGHT = /reading .* failed: /s;
 
-function faultOf(report: object): string | null {
+function faultOf(report: object, shown: string): string | null {
   const path = notFinite(report, '');
   if (path !== null) return `not a finite number: ${path}`;
   const text = JSON.stringify(report, (_, value) => (typeof value === 'bigint' ? `${value}` : value));
   const bug = BUGS.exec(text);
   if (bug) return text.slice(bug.index, bug.index + 300);
-  const strange = STRANGE.exec(text);
-  return strange && `strange text: ${text.slice(Math.max(0, strange.index - 100), strange.index + 50)}`;
+  return strangeIn(text) ?? strangeIn(shown);
 }
 
 /** A figure that is none, in a sentence. Names in the files do not look like this. */
 const STRANGE = /\b(?:NaN|-?Infinity|undefined) ?(?:[nmµ]?s|%|×|[kMG]?B|steps?|ranks?)\b|\[object Object\]/;
+
+function strangeIn(text: string): string | null {
+  const strange = STRANGE.exec(text);
+  return strange && `strange text: ${text.slice(Math.max(0, strange.index - 100), strange.index + 50)}`;
+}
 
 /** The way to the first number that JSON would turn into null. */
 function notFinite(value: unknown, path: string): string | null {

@@ -2,7 +2,7 @@ import type { Random } from '../simulate/random.js';
 
 export const pick = <T>(random: Random, from: readonly T[]): T =>
   from[Math.floor(random.next() * from.length)]!;
-const below = (random: Random, n: number) => Math.floor(random.next() * n);
+export const below = (random: Random, n: number) => Math.floor(random.next() * n);
 
 const deep = (depth: number) => {
   let value: unknown = 1;
@@ -36,6 +36,7 @@ export const VALUES: readonly unknown[] = [
     '\u202e',
     '漢',
     'a'.repeat(300),
+    'b'.repeat(20_000),
     'x\ny',
     '__proto__',
     '../../etc/passwd',
@@ -58,9 +59,28 @@ const TOKENS = [
   '9'.repeat(400),
 ];
 
-/** Changes, removes or doubles a few fields anywhere below `value`. */
+/** Changes, removes, doubles or repeats a few fields anywhere below `value`. */
 export function mutateTree(value: unknown, random: Random, times: number): void {
   for (let i = 0; i < times; i++) mutateField(value, random);
+}
+
+/** How often something is repeated; most often not much. */
+export const timesRepeated = (random: Random) => 2 + Math.floor(1500 * random.next() ** 6);
+
+/** Copies of a value whose numbers grow, or are the same in all. */
+function copies(value: unknown, random: Random): unknown[] {
+  const by = pick(random, [0, 1, 1, 1000, -1]);
+  const moved = (v: unknown, i: number): unknown => {
+    if (typeof v === 'number') return v + i * by;
+    if (typeof v !== 'object' || v === null) return v;
+    if (Array.isArray(v)) return v.map((item) => moved(item, i));
+    return Object.fromEntries(Object.entries(v).map(([key, item]) => [key, moved(item, i)]));
+  };
+  const size = JSON.stringify(value)?.length ?? 1;
+  // Large ones less often: a file stays small.
+  const times = Math.min(timesRepeated(random), Math.ceil(1e6 / size));
+  // The same object: a pickle then has it once, and refers to it.
+  return Array.from({ length: times }, (_, i) => (by === 0 ? value : moved(value, i + 1)));
 }
 
 function mutateField(root: unknown, random: Random): void {
@@ -83,8 +103,9 @@ function mutateField(root: unknown, random: Random): void {
 function change(parent: Record<string, unknown>, key: string, random: Random): void {
   const kind = random.next();
   if (Array.isArray(parent) && kind < 0.3) {
-    if (kind < 0.15) parent.splice(Number(key), 1);
-    else parent.push(structuredClone(parent[Number(key)]));
+    if (kind < 0.12) parent.splice(Number(key), 1);
+    else if (kind < 0.24) parent.push(structuredClone(parent[Number(key)]));
+    else parent.splice(Number(key), 0, ...copies(parent[Number(key)], random));
   } else if (kind < 0.1) delete parent[key];
   else if (kind < 0.3 && typeof parent[key] === 'number') parent[key] = scaled(parent[key], random);
   // A copy: a later change may be inside it.
@@ -93,13 +114,21 @@ function change(parent: Record<string, unknown>, key: string, random: Random): v
 
 const scaled = (value: number, random: Random) => value * pick(random, [-1, 0, 1e-6, 0.5, 2, 1e3, 1e6, 1e12]);
 
-/** Replaces a number of a JSON text by something that is not JSON. */
+/** Replaces a number of a JSON text by something that is not JSON, or gives a key a second value. */
 export function mutateToken(text: string, random: Random): string {
   const at = below(random, text.length);
+  if (random.next() < 0.3) return repeatKey(text, at, random);
   const found = /-?\d+(?:\.\d+)?/.exec(text.slice(at));
   if (!found) return text;
   const start = at + found.index;
   return text.slice(0, start) + pick(random, TOKENS) + text.slice(start + found[0].length);
+}
+
+function repeatKey(text: string, from: number, random: Random): string {
+  const found = /"[^"\\]{1,80}"\s*:/.exec(text.slice(from));
+  if (!found) return text;
+  const at = from + found.index;
+  return `${text.slice(0, at)}${found[0]}${JSON.stringify(pick(random, VALUES))},${text.slice(at)}`;
 }
 
 /** Flips, cuts, repeats or inserts bytes. */

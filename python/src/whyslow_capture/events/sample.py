@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from json import dumps
 from typing import TYPE_CHECKING
@@ -58,73 +59,45 @@ def phases_of(entries: list[Entry]) -> list[Phase]:
     return phases
 
 
+@dataclass(slots=True, eq=False)
 class Sample:
     """Consecutive recorded steps. The device may still be working on them."""
 
-    __slots__ = (
-        "anchor",
-        "anchor_host_ns",
-        "disturbed_by",
-        "entries",
-        "events",
-        "first_ms",
-        "host_ns",
-        "in_one_stream",
-        "others_ms",
-        "spent",
-        "steps",
-    )
-
-    def __init__(
-        self,
-        steps: list[tuple[int, int, Totals]],
-        host_ns: list[int],
-        entries: list[Entry],
-        events: list[torch.cuda.Event],
-        in_one_stream: bool,
-        spent: int,
-    ) -> None:
-        # (step number, number of entries up to its end, time outside steps before it).
-        self.steps = steps
-        # Host times of the marks. In a GPU job each mark also has an event.
-        self.host_ns, self.events = host_ns, events
-        self.in_one_stream = in_one_stream
-        self.entries = entries
-        self.anchor: torch.cuda.Event | None = None
-        self.anchor_host_ns = 0
-        # Host time spent on recording.
-        self.spent = spent
-        # "recording" or "attached": a profiler made these steps slower than they are by themselves.
-        self.disturbed_by: str | None = None
-        # Read from the events of a GPU job: time of the first after the anchor (None without an anchor), and of the
-        # others after the first.
-        self.first_ms: float | None = None
-        self.others_ms: list[float] | None = None
+    # (step number, number of entries up to its end, time outside steps before it).
+    steps: list[tuple[int, int, Totals]]
+    # Host times of the marks. In a GPU job each mark also has an event.
+    host_ns: list[int]
+    entries: list[Entry]
+    events: list[torch.cuda.Event]
+    in_one_stream: bool
+    # Host time spent on recording.
+    spent: int
+    anchor: torch.cuda.Event | None = None
+    anchor_host_ns: int = 0
+    # "recording" or "attached": a profiler made these steps slower than they are by themselves.
+    disturbed_by: str | None = None
+    # Read from the events of a GPU job: time of the first after the anchor (None without an anchor), and of the
+    # others after the first.
+    first_ms: float | None = None
+    others_ms: list[float] | None = None
 
 
+@dataclass(eq=False)
 class ResolvedSample:
     """One step. It may share marks with other steps."""
 
-    def __init__(
-        self,
-        step: int,
-        host_ns: list[int],
-        device_ns: list[int] | None,
-        anchored: bool,
-        entries: list[Entry],
-        outside: Totals = (),
-        disturbed_by: str | None = None,
-    ) -> None:
-        self.step, self.host_ns, self.disturbed_by = step, host_ns, disturbed_by
-        self.outside = outside
-        # Device times of the marks, on the host's clock (by the anchor). None in a job without GPU.
-        self.device_ns = device_ns
-        self.anchored = anchored
-        self._entries = entries
+    step: int
+    host_ns: list[int]
+    # Device times of the marks, on the host's clock (by the anchor). None in a job without GPU.
+    device_ns: list[int] | None
+    anchored: bool
+    entries: list[Entry]
+    outside: Totals = ()
+    disturbed_by: str | None = None
 
     @cached_property
     def phases(self) -> list[Phase]:
-        return phases_of(self._entries)
+        return phases_of(self.entries)
 
     def numbers(self, origin_ns: int) -> tuple[float, ...]:
         """The values for `template`'s placeholders, in order."""

@@ -7,6 +7,7 @@ import multiprocessing
 import multiprocessing.util
 import os
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from ..hooks import optimizer as optimizer_hooks
 from ..hooks.dynamo import is_compiling, never_compiled, not_compiled
 from ..hooks.optimizer import OptimizerTarget
 from ..job import timers_of_process
+from ..memory import watch_of_process
 from ..patching import Patches, find, leave_out_caller
 from ..problems import ProblemLog, describe
 from ..touched import BY_ID
@@ -155,7 +157,10 @@ class ForkWatch:
 
 def start_when_training_begins() -> None:
     starter = AutoStart()
-    groups = load_config({"defaults": RUN_DEFAULTS}, problems=starter.problems).hook_groups
+    config = load_config({"defaults": RUN_DEFAULTS}, problems=starter.problems)
+    groups = config.hook_groups
+    if config.enabled:
+        watch_of_process(config.memory, starter.problems).start(Path(config.out).expanduser().absolute())
     with starter.problems.guard("job-hooks", "timing the job between steps"):
         timers_of_process(starter.problems).install(groups)
     starter.arm(groups)

@@ -23,7 +23,7 @@ from ..config_sources import load_config
 from ..own_files import partial_path
 from ..problems import ProblemLog
 from ..run_name import agreed_run_id, run_id
-from ..trace.export import compress
+from ..trace.export import compress_in_place
 from ..trace.mesh import coordinates_of
 from .framework_steps import FOLDER, raise_missing
 
@@ -88,25 +88,14 @@ class TraceFiler:
 
     def _file(self, source: Path, out: Path, step: int, rank: int, coordinates: tuple[int, ...]) -> None:
         with self._problems.guard("trace-filing", f"filing {source.name}"):
-            compressed = source if source.suffix == ".gz" else _compress(source)
+            compressed = source if source.suffix == ".gz" else source.with_name(source.name + ".gz")
+            if compressed is not source:
+                compress_in_place(source, compressed)
             target = layout.trace_dir(out, step) / layout.trace_name(rank, coordinates, ".json.gz")
             target.parent.mkdir(parents=True, exist_ok=True)
             _link_or_copy(compressed, target)
             if active_session() is None:  # a capture writes its own manifests
                 _write_manifests(out, rank)
-
-
-def _compress(raw: Path) -> Path:
-    """Replaces the raw file by a compressed one. A partial file is never visible."""
-    compressed = raw.with_name(raw.name + ".gz")
-    partial = partial_path(compressed)
-    try:
-        compress(raw, partial, None)
-        os.replace(partial, compressed)
-    finally:
-        partial.unlink(missing_ok=True)
-    raw.unlink()
-    return compressed
 
 
 def _link_or_copy(source: Path, target: Path) -> None:

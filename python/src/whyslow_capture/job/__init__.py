@@ -5,13 +5,12 @@ Where the job's time goes outside its training steps: checkpoints, evaluation, l
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 
 from ..patching import Patches
 from ..problems import ProblemLog
-from .calls import CallTimers
+from . import calls, evaluation, interruptions
 from .clock import JobClock
-from .evaluation import EvaluationWatch
-from .interruptions import Interruptions
 
 __all__ = ["JobClock", "JobTimers", "timers_of_process"]
 
@@ -21,23 +20,21 @@ class JobTimers:
 
     def __init__(self, problems: ProblemLog) -> None:
         self.clock = JobClock(problems)
-        self._patches = Patches(problems)
-        self._calls = CallTimers(self.clock, self._patches)
-        self._evaluation = EvaluationWatch(self.clock, self._patches)
-        self._interruptions = Interruptions(self.clock)
+        self._undo = ExitStack()
         self._groups: frozenset[str] | None = None
 
     def install(self, groups: frozenset[str]) -> None:
         """Again with other groups if the job's own capture has others than `whyslow run`."""
         if groups == self._groups:
             return
-        if self._groups is not None:
-            self._uninstall()
+        self._undo.close()
         self._groups = groups
-        for part in (self._calls, self._evaluation, self._interruptions):
+        patches = Patches(self.clock.problems)
+        self._undo.callback(patches.remove)
+        for part in (calls, evaluation, interruptions):
             # If a version of torch does not allow one of them, the others still work.
             with self.clock.problems.guard("job-hooks", "timing the job between steps"):
-                part.install(groups)
+                part.install(self.clock, patches, groups, self._undo)
 
     def remove(self) -> None:
         """Wrappers that someone else has wrapped must stay. With the clock off they only pass calls on."""
@@ -46,13 +43,7 @@ class JobTimers:
         self._groups = None
         if not self.clock.is_stopped:
             self.clock.stop()
-        self._uninstall()
-
-    def _uninstall(self) -> None:
-        self._interruptions.remove()
-        self._evaluation.remove()
-        self._calls.remove()
-        self._patches.remove()
+        self._undo.close()
 
 
 class _Process:

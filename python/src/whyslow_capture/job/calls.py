@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -20,31 +20,22 @@ from .imports import after_import
 _MAKERS = ("Metric._wrap_update", "Metric._wrap_compute")
 
 
-class CallTimers:
-    def __init__(self, clock: JobClock, patches: Patches) -> None:
-        self._clock = clock
-        self._patches = patches
-        self._targets: list[Target] = []
-        self._forget: Callable[[], object] | None = None
+def install(clock: JobClock, patches: Patches, groups: frozenset[str], undo: ExitStack) -> None:
+    targets = [target for target in CALLS if target.group in groups]
 
-    def install(self, groups: frozenset[str]) -> None:
-        self._targets = [target for target in CALLS if target.group in groups]
-        self._forget = after_import(dict.fromkeys((target.module for target in self._targets), self._wrap_all))
-
-    def remove(self) -> None:
-        if self._forget is not None:
-            self._forget()
-
-    def _wrap_all(self, module: ModuleType) -> None:
-        for target in self._targets:
+    def wrap_all(module: ModuleType) -> None:
+        for target in targets:
             if target.module == module.__name__:
-                with self._clock.problems.guard("job-hooks", f"timing {target.id}"):
-                    self._patches.put(target.id, partial(self._timed, target))
+                with clock.problems.guard("job-hooks", f"timing {target.id}"):
+                    patches.put(target.id, partial(_timed, clock, target))
 
-    def _timed(self, target: Target, original: Any) -> Any:
-        if target.group in IN_STEPS:
-            return timed_in_steps(self._clock, original, target.group, makes=target.name in _MAKERS)
-        return timed(self._clock, original, target.group, target.called)
+    undo.callback(after_import(dict.fromkeys((target.module for target in targets), wrap_all)))
+
+
+def _timed(clock: JobClock, target: Target, original: Any) -> Any:
+    if target.group in IN_STEPS:
+        return timed_in_steps(clock, original, target.group, makes=target.name in _MAKERS)
+    return timed(clock, original, target.group, target.called)
 
 
 def timed_in_steps(clock: JobClock, function: Any, phase: str, *, makes: bool) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from threading import get_ident
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
@@ -38,24 +39,24 @@ class PhaseTotal:
         self.lines: dict[str, int] = {}
 
 
+@dataclass(slots=True, eq=False)
 class OpenPhase:
     """A phase that is open now."""
 
-    __slots__ = ("before", "begin", "busy_until", "call", "inside", "line", "mark", "marks", "name")
-
-    def __init__(self, name: str, call: str, begin: int) -> None:
-        self.name, self.call, self.begin = name, call, begin
-        # Time of all phases of that name before.
-        self.before = 0
-        # The job's code line, if it is worth knowing.
-        self.line: str | None = None
-        # Time of phases inside this one.
-        self.inside = 0
-        # Where it begins in the recorded step, and the list of marks that this is an index of.
-        self.mark = -1
-        self.marks: list[int] | None = None
-        # Returns when the device finished what was queued before, or None if it has not yet.
-        self.busy_until: Callable[[], int | None] | None = None
+    name: str
+    call: str
+    begin: int
+    # Time of all phases of that name before.
+    before: int = 0
+    # The job's code line, if it is worth knowing.
+    line: str | None = None
+    # Time of phases inside this one.
+    inside: int = 0
+    # Where it begins in the recorded step, and the list of marks that this is an index of.
+    mark: int = -1
+    marks: list[int] | None = None
+    # Returns when the device finished what was queued before, or None if it has not yet.
+    busy_until: Callable[[], int | None] | None = None
 
 
 class JobClock:
@@ -73,6 +74,8 @@ class JobClock:
         """Set by `Capture.step`."""
         # When the process started.
         self.started_at = perf_counter_ns() - process.age_ns()
+        self.compiled_first_ns = 0
+        """Set by the hooks: compiled before training began, for the model was called already."""
         self.phases: dict[str, PhaseTotal] = {}
         self._thread = get_ident()
         self.recorder: Recorder | None = None
@@ -260,6 +263,7 @@ class JobClock:
         largest = sorted(phases.items(), key=lambda item: -item[1].ns)[:MAX_NAMED]
         return {
             "start_ms": _ms(self.started_at - origin_ns),
+            "compiled_first_ms": _ms(self.compiled_first_ns),
             "last_step_ms": _ms(self.last_step_at - origin_ns),
             "end_ms": _ms(perf_counter_ns() - origin_ns),
             "tail_ms": _ms(self._tail_ns if self._tail_step == step else 0),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from contextlib import ExitStack
 from typing import Any
 
 import torch
@@ -11,6 +12,11 @@ import torch
 from ..hooks.dynamo import is_compiling, never_compiled, not_compiled
 from ..patching import Patch, Patches
 from .clock import EVALUATION, INFERENCE, JobClock
+
+
+def install(clock: JobClock, patches: Patches, groups: frozenset[str], undo: ExitStack) -> None:
+    if EVALUATION in groups:
+        undo.callback(EvaluationWatch(clock, patches).remove)
 
 
 class EvaluationWatch:
@@ -23,11 +29,6 @@ class EvaluationWatch:
         self._clock = clock
         self._patches = patches
         self._train: Patch | None = None
-
-    def install(self, groups: frozenset[str]) -> None:
-        if EVALUATION not in groups:
-            return
-        clock = self._clock
         clock.on_evaluation = self._watch_train
         begins = never_compiled(lambda: clock.begin_evaluation())
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import gc
 import linecache
 import sys
-from collections.abc import Callable
-from contextlib import suppress
-from functools import lru_cache, partial
+from contextlib import ExitStack, suppress
+from functools import lru_cache
+from time import perf_counter_ns
 from types import CodeType, FrameType
 from typing import Any
 
@@ -43,31 +43,28 @@ def _take_out(held: list[Any], ours: object) -> None:
         held.remove(ours)
 
 
+def install(clock: JobClock, _patches: object, groups: frozenset[str], undo: ExitStack) -> None:
+    interruptions = Interruptions(clock, undo)
+    if "gc" in groups:
+        interruptions.add("gc.callbacks", gc.callbacks, interruptions.collection)
+    if "compile" in groups:
+        undo.callback(after_import({DYNAMO: interruptions.watch_dynamo}))
+
+
 class Interruptions:
-    def __init__(self, clock: JobClock) -> None:
-        self._clock = clock
+    def __init__(self, clock: JobClock, undo: ExitStack) -> None:
+        self._clock, self._undo = clock, undo
         self._collecting: OpenPhase | None = None
         self._compiling: OpenPhase | None = None
-        self._forget_import: Callable[[], object] | None = None
-        self._hooks: list[Hook] = []
-        # Bound once, so that they can be found again in the lists they are put in.
-        self._on_gc = self._collection
-        self._on_start, self._on_end = never_compiled(self._make_start()), never_compiled(self._make_end())
+        # 0: not before training.
+        self._compiles_first_at = 0
 
-    def install(self, groups: frozenset[str]) -> None:
-        if "gc" in groups:
-            gc.callbacks.append(self._on_gc)
-            self._hooks.append(Hook("gc.callbacks", lambda: _take_out(gc.callbacks, self._on_gc)))
-        if "compile" in groups:
-            self._forget_import = after_import({DYNAMO: self._watch_dynamo})
+    def add(self, target: str, held: list[Any], ours: object) -> None:
+        """Adds a hook to the list that its owner has for them."""
+        held.append(ours)
+        self._undo.callback(Hook(target, lambda: _take_out(held, ours)).remove)
 
-    def remove(self) -> None:
-        if self._forget_import is not None:
-            self._forget_import()
-        while self._hooks:
-            self._hooks.pop().remove()
-
-    def _collection(self, phase: str, info: dict[str, int]) -> None:
+    def collection(self, phase: str, info: dict[str, int]) -> None:
         if info.get("generation") != FULL or not self._clock.is_on:
             return
         if phase == "start":
@@ -77,23 +74,19 @@ class Interruptions:
             frame, self._collecting = self._collecting, None
             self._clock.leave(frame)
 
-    def _watch_dynamo(self, module: Any) -> None:
-        for name, ours in (("start_callbacks", self._on_start), ("end_callbacks", self._on_end)):
+    def watch_dynamo(self, module: Any) -> None:
+        for name, ours in (("start_callbacks", self.compilation_begins), ("end_callbacks", self.compilation_ends)):
             held = getattr(module.callback_handler, name)
-            held.append(ours)
-            hook = Hook(f"{DYNAMO}.callback_handler.{name}", partial(_take_out, held, ours))
-            self._hooks.append(hook)
+            self.add(f"{DYNAMO}.callback_handler.{name}", held, never_compiled(ours))
 
-    # Plain functions, because torch before 2.7 takes no arguments in these callbacks and later versions pass one.
-    def _make_start(self) -> Callable[..., None]:
-        def start(*_: object) -> None:
-            self._compiling = self._clock.enter("compile", "torch.compile")
+    # torch before 2.7 passes no arguments to these callbacks, and later versions pass one.
+    def compilation_begins(self, *_: object) -> None:
+        self._compiling = self._clock.enter("compile", "torch.compile")
+        self._compiles_first_at = 0 if self._clock.has_started else perf_counter_ns()
 
-        return start
-
-    def _make_end(self) -> Callable[..., None]:
-        def end(*_: object) -> None:
-            frame, self._compiling = self._compiling, None
-            self._clock.leave(frame, at=sys._getframe(1))
-
-        return end
+    def compilation_ends(self, *_: object) -> None:
+        frame, self._compiling = self._compiling, None
+        self._clock.leave(frame, at=sys._getframe(1))
+        began, self._compiles_first_at = self._compiles_first_at, 0
+        if began and not self._clock.has_started:
+            self._clock.compiled_first_ns += perf_counter_ns() - began

@@ -1,4 +1,4 @@
-"""The files in OUT/control: requests for windows, the plans of rank 0, and the answer of each rank."""
+"""The files in OUT/control: requests for windows, plans of rank 0, answers of each rank, and incidents to pass on."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from ..alerts import MAX_TEXT, MAX_TITLE, TRACKERS, Alert
 from ..own_files import read_json, write_json
 
-_NAME = re.compile(r"^(?P<kind>request|plan)-(?P<id>[A-Za-z0-9_.]+)\.json$")
+_NAME = re.compile(r"^(?P<kind>request|plan|incident)-(?P<id>[A-Za-z0-9_.]+)\.json$")
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,9 @@ class ControlFolder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def look(self) -> tuple[set[str], set[str]]:
-        """(ids of requests, ids of plans)"""
-        found: dict[str, set[str]] = {"request": set(), "plan": set()}
+    def look(self) -> tuple[set[str], set[str], set[str]]:
+        """(ids of requests, ids of plans, ids of incidents)"""
+        found: dict[str, set[str]] = {"request": set(), "plan": set(), "incident": set()}
         try:
             names = os.listdir(self._folder)
         except OSError:
@@ -62,7 +63,7 @@ class ControlFolder:
             match = _NAME.match(name)
             if match:
                 found[match["kind"]].add(match["id"])
-        return found["request"], found["plan"]
+        return found["request"], found["plan"], found["incident"]
 
     def read_request(self, request_id: str) -> WindowRequest:
         content = read_json(self._folder / f"request-{request_id}.json")
@@ -71,6 +72,19 @@ class ControlFolder:
         if not isinstance(asked_ns, (int, float)) or not isinstance(wait_s, (int, float)):
             raise ValueError("asked_ns and wait_s must be numbers")
         return WindowRequest(request_id, steps, _ranks(content.get("ranks")), int(asked_ns), float(wait_s))
+
+    def take_alert(self, alert_id: str) -> Alert:
+        """Removes it: whoever left it waits for that."""
+        file = self._folder / f"incident-{alert_id}.json"
+        try:
+            content = read_json(file)
+        finally:
+            file.unlink(missing_ok=True)
+        to = content.get("to")
+        if to not in TRACKERS:
+            raise ValueError(f"to must be one of {', '.join(TRACKERS)}")
+        incident, title, text = (_text(content.get(key), key) for key in ("incident", "title", "text"))
+        return Alert(str(to), incident, title[:MAX_TITLE], text[:MAX_TEXT], _whole(content.get("step"), "step", 0))
 
     def read_plan(self, plan_id: str) -> Plan:
         content = read_json(self._folder / f"plan-{plan_id}.json")
@@ -97,6 +111,12 @@ class ControlFolder:
 def _whole(value: object, name: str, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}")
+    return value
+
+
+def _text(value: object, name: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{name} must be a text")
     return value
 
 

@@ -154,6 +154,17 @@ def compress(raw: Path, target: Path, archived_as: str | None) -> int:
         return out.status().st_size
 
 
+def compress_in_place(raw: Path, target: Path) -> None:
+    """Replaces the raw file by a compressed one. A partial file is never visible."""
+    partial = partial_path(target)
+    try:
+        compress(raw, partial, None)
+        os.replace(partial, target)
+    finally:
+        partial.unlink(missing_ok=True)
+    raw.unlink()
+
+
 def archived_as(target: Path) -> str | None:
     name = target.name
     return name.removesuffix(".tar.gz") + ".json" if name.endswith(".tar.gz") else None

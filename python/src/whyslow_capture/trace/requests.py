@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from .. import process
+from ..alerts import Alert
 from ..problems import ProblemLog, describe
 from .control import Answer, ControlFolder, Plan, WindowRequest
 from .schedule import TRAIN_OVERALL, WindowPlan
@@ -50,16 +51,17 @@ class Requests:
         is_second: Callable[[], bool] = lambda: False,
         at_start: Callable[[], None] | None = None,
         poll_s: float | None = None,
+        pass_on: Callable[[Alert], None] | None = None,
     ) -> None:
         """
         `accept` receives the plans for this rank. `free_from(plan, others)` returns the first step at which a window
         like `plan` overlaps neither `others` nor a scheduled window. `is_second` tells whether another process has the
-        same rank and answers requests.
+        same rank and answers requests. `pass_on` receives incidents for the job's trackers.
         """
         self._folder, self._control = folder, ControlFolder(folder)
         self._rank, self._world, self._default_ranks, self._warmup = rank, world, default_ranks, warmup
         self._current_step, self._accept, self._free_from = current_step, accept, free_from
-        self._is_second = is_second
+        self._is_second, self._pass_on = is_second, pass_on
         self._problems, self._at_start = problems, at_start
         self._poll_s = poll_s if poll_s is not None else max(POLL_S, world / RANKS_PER_POLL_S)
         self._delay_s = 3 * self._poll_s + (NFS_DELAY_S if _is_nfs(folder) else 0.0)
@@ -94,7 +96,7 @@ class Requests:
 
     def _decline_rest(self) -> None:
         """Answers requests of the last second, whose senders would otherwise wait for a job that has ended."""
-        requests, plans = self._control.look()
+        requests, plans, _ = self._control.look()
         for plan_id in plans - self._seen_plans:
             # An unreadable plan must not keep the others from being answered.
             with self._problems.guard("trace_control", "reading a plan"):
@@ -122,13 +124,21 @@ class Requests:
         step = self._current_step()
         if step is not None:
             self._rate.observe(time.monotonic(), step)
-        requests, plans = self._control.look()
+        requests, plans, alerts = self._control.look()
         for plan_id in sorted(plans - self._seen_plans)[:MAX_PER_POLL]:
             self._seen_plans.add(plan_id)
             with self._problems.guard("trace_control", "reading a plan"):
                 self._follow(self._control.read_plan(plan_id))
         if self._leads():
+            self._pass_on_all(alerts)
             self._lead(sorted(requests - plans - self._settled)[:MAX_PER_POLL], step)
+
+    def _pass_on_all(self, alerts: set[str]) -> None:
+        if self._pass_on is None:
+            return
+        for alert_id in sorted(alerts)[:MAX_PER_POLL]:
+            with self._problems.guard("trace_control", "reading an incident"):
+                self._pass_on(self._control.take_alert(alert_id))
 
     def _leads(self) -> bool:
         return self._rank == LEADER and not self._is_second()

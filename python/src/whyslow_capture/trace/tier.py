@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .. import layout
+from ..alerts import Alerts
 from ..config import CaptureConfig
 from ..problems import ProblemLog, describe
 from .budget import WindowBudget, ranks_sharing_host
@@ -106,6 +107,7 @@ class TraceTier:
                 is_second=is_second,
                 at_start=self._clean_up,
                 poll_s=poll_s,
+                pass_on=Alerts(problems).send,
             )
             self._requests.start()
         elif self._has_schedule:

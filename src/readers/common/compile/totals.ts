@@ -8,6 +8,7 @@ import type {
 } from '../../../model/compile-log.js';
 import { FaultCounter } from '../fault-counter.js';
 import { MAX_TEXT } from '../fields.js';
+import { clipped } from '../text.js';
 import { parseGuard } from './guards.js';
 
 /** More than a job has. */
@@ -15,6 +16,9 @@ const MAX_FUNCTIONS = 256;
 const MAX_GUARDS = 32;
 const MAX_VALUES = 64;
 const MAX_BREAKS = 256;
+/** Texts that differ only further on are the same. */
+const MAX_KEY = 1000;
+const MAX_PATH = 400;
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 interface GuardTotal extends Mutable<Omit<FailedGuard, 'values'>> {
@@ -89,17 +93,18 @@ export class CompileTotals {
   /** A guard of the function failed; `logged` is its text. */
   guardFailed(of: FunctionTotal, logged: string, at: number): void {
     const { kind, subject, dimension, values, text } = parseGuard(logged);
-    const key = kind === 'other' ? text : `${kind} ${subject} ${dimension}`;
+    const key = clipped(kind === 'other' ? text : `${kind} ${subject} ${dimension}`, MAX_KEY);
     let guard = of.guards.get(key);
     if (!guard) {
       if (of.guards.size === MAX_GUARDS) return this.#faults.add('too-many-guards', at);
-      const clipped = text.slice(0, MAX_TEXT);
-      guard = { kind, subject, dimension, recompiles: 0, values: new Set(), text: clipped, countedFor: -1 };
+      const kept = { subject: clipped(subject, MAX_TEXT), text: clipped(text, MAX_TEXT) };
+      guard = { kind, dimension, recompiles: 0, values: new Set(), ...kept, countedFor: -1 };
       of.guards.set(key, guard);
     }
     if (guard.countedFor !== of.recompiles) guard.recompiles++;
     guard.countedFor = of.recompiles;
-    for (const value of values) if (guard.values.size < MAX_VALUES) guard.values.add(value);
+    for (const value of values)
+      if (guard.values.size < MAX_VALUES) guard.values.add(clipped(value, MAX_TEXT));
   }
 
   brokeAt(rank: number | null, file: string, line: number, at: number): BreakTotal | null {
@@ -111,7 +116,7 @@ export class CompileTotals {
       this.#faults.add('too-many-breaks', at);
       return null;
     }
-    const added = { rank, file, line, reason: '', count: 1 };
+    const added = { rank, file: clipped(file, MAX_PATH), line, reason: '', count: 1 };
     this.#breaks.set(key, added);
     return added;
   }
@@ -130,7 +135,8 @@ export class CompileTotals {
       this.#faults.add('too-many-functions', at);
       return null;
     }
-    const added: FunctionTotal = { rank, name, file, line, recompiles: 0, limit: null, guards: new Map() };
+    const place = { name: clipped(name, MAX_TEXT), file: clipped(file, MAX_PATH), line };
+    const added: FunctionTotal = { rank, ...place, recompiles: 0, limit: null, guards: new Map() };
     this.#functions.set(key, added);
     return added;
   }
@@ -145,7 +151,7 @@ export function breakPlace(text: string): { readonly file: string; readonly line
   return match && { file: match[1]!, line: Number(match[2]) };
 }
 export const breakReason = (text: string): string | null =>
-  BREAK_REASON.exec(text)?.[1]?.slice(0, MAX_TEXT) ?? null;
+  clipped(BREAK_REASON.exec(text)?.[1] ?? '', MAX_TEXT) || null;
 
 /** `0/0: `, the compilation whose guard failed. */
 export const COMPILATION = /^[-!\d/_]{3,30}: /;

@@ -9,9 +9,11 @@ export interface PickleLimits {
 /** Lists in dicts in lists. torch's dumps and snapshots have six levels. */
 const MAX_DEPTH = 64;
 
-/** Estimated from V8's layout: a header, a backing store, an entry of the memo. */
+/** Estimated from V8's layout: a header and an entry of the memo; the store that a list gets with its first item. */
 const BYTES_PER_CONTAINER = 128;
-const BYTES_PER_ITEM = 16;
+const BYTES_PER_STORE = 128;
+/** Arrays double as they grow, and the stack is copied into lists. */
+const BYTES_PER_ITEM = 20;
 const BYTES_PER_TEXT = 40;
 
 /** Equal texts are kept once: torch writes the same file name again for every frame. */
@@ -54,14 +56,16 @@ export class PickleValues {
   readonly #memo: unknown[] = [];
   readonly #texts = new Map<string, string>();
   #memory = 0;
+  #highest = 0;
 
   constructor(limits: PickleLimits) {
     this.#limits = limits;
   }
 
   push(value: unknown): void {
-    if (this.#stack.length * BYTES_PER_ITEM > this.#limits.memory) throw this.#tooMuch();
-    this.#stack.push(value);
+    if (this.#stack.push(value) <= this.#highest) return;
+    this.#highest = this.#stack.length;
+    this.#spend(BYTES_PER_ITEM);
   }
 
   pushText(text: string): void {
@@ -109,6 +113,7 @@ export class PickleValues {
     const container = this.#open();
     const { value } = container;
     if (!Array.isArray(value)) throw broken('it appends to something that is not a list');
+    if (value.length === 0) this.#spend(BYTES_PER_STORE);
     for (const item of items) value.push(this.#place(item, container));
   }
 

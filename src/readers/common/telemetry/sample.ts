@@ -5,6 +5,7 @@ import {
   type TelemetryField,
   uuidKey,
 } from '../../../model/telemetry.js';
+import { clipped } from '../text.js';
 
 /** The sample being read. One object is reused for all lines. */
 export interface Sample {
@@ -66,7 +67,7 @@ export const index: Cell = (sample, text) => {
   if (/^\d{1,4}$/.test(text)) sample.index = Number(text);
 };
 export const name: Cell = (sample, text) => {
-  sample.name = text.slice(0, 256);
+  sample.name = clipped(text, 256);
 };
 export const uuid: Cell = (sample, text) => {
   sample.uuid = uuidKey(text);
