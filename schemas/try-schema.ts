@@ -24,6 +24,7 @@ const losses = z
       .describe(
         'mean relative difference of the same steps; null: unknown, or a loss is not a number any more',
       ),
+    same: z.int().describe('the first so many steps have the very same losses'),
     steps: z.int().min(0),
   })
   .describe('losses of the same steps, with the fix and without');

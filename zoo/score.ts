@@ -1,5 +1,6 @@
 import { median } from '../src/base/statistics.js';
 import type { Report } from '../src/report/report.js';
+import { contradictionsIn } from './contradictions.js';
 import { type CaseTruth, isSteady, trueStep } from './truth.js';
 
 /** Null: the case does not ask this question. */
@@ -26,6 +27,8 @@ export interface CaseScore {
   /** The same against the step in a process that was profiled before. Null: not measured. */
   readonly attachedStep: boolean | null;
   readonly falsePromises: readonly string[];
+  /** Findings that cannot both be followed. */
+  readonly contradictions: readonly string[];
   /** Of the verdict, and of findings that are known to be right or wrong. */
   readonly confidences: readonly Confidence[];
 }
@@ -84,6 +87,7 @@ export function scoreCase(truth: CaseTruth, report: Report): CaseScore {
     attachedStep: stepWithin(truth.step_ms_attached),
     overpromised: asksGain && likely !== null ? likely > MOST_PROMISED * measured : null,
     falsePromises: falsePromises(truth, report),
+    contradictions: contradictionsIn(report.findings, true),
     confidences: [
       ...(verdict === null
         ? []

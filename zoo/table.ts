@@ -8,11 +8,12 @@ const TITLES: Readonly<Record<string, string>> = {
   'clean/new': 'new: other loops',
   'clean/unseen': 'unseen: loops of other kinds',
 };
-const COLUMNS = ['verdict', 'top2', 'gain', 'inRange', 'step'] as const;
+const COLUMNS = ['verdict', 'top2', 'first', 'gain', 'inRange', 'step'] as const;
 const HEAD = [
   'recordings in the repository',
   'verdict',
   'top-2 fix',
+  'first fix',
   'gain within 30%',
   'gain in range',
   'step within 20%',

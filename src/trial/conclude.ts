@@ -20,7 +20,7 @@ interface Circumstances {
 }
 
 const NO_PATCH: Patch = { text: null, byHand: [] };
-const NO_LOSSES: LossComparison = { verdict: 'unknown', difference: null, steps: 0 };
+const NO_LOSSES: LossComparison = { verdict: 'unknown', difference: null, steps: 0, same: 0 };
 
 /** What all turns together say. */
 export async function concludeTrials(

@@ -26,7 +26,14 @@ describe('losses of the same steps', () => {
       verdict: 'identical',
       difference: 0,
       steps: 7,
+      same: 7,
     });
+  });
+
+  it('may be the very same at first: the data then come in another order', () => {
+    const reordered = [...base.slice(0, 5), ...scaled(0.2).slice(5)];
+    expect(compareLosses(base, reordered, [])).toMatchObject({ verdict: 'differs', same: 5 });
+    expect(compareLosses(base, scaled(0.2), [])).toMatchObject({ verdict: 'differs', same: 0 });
   });
 
   it('may not be known, or no numbers any more', () => {

@@ -13,6 +13,8 @@ export interface LossComparison {
   /** Mean relative difference of the same steps. Null: unknown. */
   readonly difference: number | null;
   readonly steps: number;
+  /** The first so many steps have the very same losses. */
+  readonly same: number;
 }
 
 /** Losses of the same steps with a fix against the job as it is. `others`: further turns as it is. */
@@ -20,13 +22,19 @@ export function compareLosses(asItIs: Losses, fixed: Losses, others: readonly Lo
   const steps = Math.min(asItIs.length, fixed.length);
   const known = steps > 0 && asItIs.slice(0, steps).some((loss) => loss !== null);
   if (!known || fixed.slice(0, steps).every((loss) => loss === null))
-    return { verdict: 'unknown', difference: null, steps: 0 };
-  if (asItIs.slice(0, steps).every((loss, i) => loss === fixed[i]))
-    return { verdict: 'identical', difference: 0, steps };
+    return { verdict: 'unknown', difference: null, steps: 0, same: 0 };
+  const first = asItIs.slice(0, steps).findIndex((loss, i) => loss !== fixed[i]);
+  const same = first < 0 ? steps : first;
+  if (same === steps) return { verdict: 'identical', difference: 0, steps, same };
   const difference = differenceOf(asItIs, fixed);
-  if (difference <= ROUNDING) return { verdict: 'rounding', difference, steps };
+  if (difference <= ROUNDING) return { verdict: 'rounding', difference, steps, same };
   const itself = others.length === 0 ? 0 : median(others.map((other) => differenceOf(asItIs, other)));
-  return { verdict: difference <= AS_ITSELF * itself ? 'as-between-runs' : 'differs', difference, steps };
+  return {
+    verdict: difference <= AS_ITSELF * itself ? 'as-between-runs' : 'differs',
+    difference,
+    steps,
+    same,
+  };
 }
 
 /** Infinite where one of them is not a number any more. */

@@ -54,6 +54,11 @@ describe('the shipped zoo', () => {
     expect(missedFloors(totalsOf(scores))).toEqual([]);
   });
 
+  it('no findings of one recording contradict each other', () => {
+    const all = scored.flatMap(({ scores }) => scores);
+    expect(all.flatMap((s) => s.contradictions.map((text) => `${s.name}: ${text}`))).toEqual([]);
+  });
+
   it('no false gain is predicted on the zoo', () => {
     expect(scores.flatMap((s) => s.falsePromises)).toEqual([]);
   });

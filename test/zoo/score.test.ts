@@ -20,6 +20,8 @@ function report(stepMs: number, ...findings: readonly [rule: string, likely: num
     step: { ms: stepMs },
     findings: findings.map(([rule, likely, confidence]) => ({
       rule,
+      id: rule,
+      fix: { text: '', code: '' },
       confidence,
       addresses: 'host',
       speedup: { low: likely / 1.2, likely, high: likely * 1.2 },

@@ -16,6 +16,8 @@ MAX_LOADERS = 4
 # Reading what the workers used takes about 20 µs for each.
 WORKERS_EVERY_NS = 1_000_000_000
 MAX_WORKERS = 64
+# The kernel counts processor time at its ticks, of up to 10 ms: shares of less time are chance.
+LEAST_NS = 100_000_000
 
 
 class LoaderWatch:
@@ -169,7 +171,7 @@ class Loader:
             "fetches": self.fetches,
             "fetch_ms": round(self.wall_ns / self.fetches / 1e6, 4),
         }
-        if self._thread is not None:
+        if self._thread is not None and self.wall_ns >= LEAST_NS:
             found["fetch_ran"] = _share(self._thread.ran, self.wall_ns)
             found["fetch_queued"] = _share(self._thread.queued, self.wall_ns)
         if self._starts:

@@ -59,6 +59,22 @@ export const findPause = remedy({
   usual: {},
 });
 
+export const poolOnce = remedy({
+  id: 'pool-once',
+  title: 'processes and pools started once, before the loop',
+  cost: 'code',
+  risk: 'none',
+  check: 'Workers keep their state between steps: nothing in them may depend on being new.',
+  text: 'Start the pool (or the process) once, before the loop, and give it work in each step. Starting processes takes tens of milliseconds each time.',
+  plain: {
+    lines: [
+      'pool = Pool(n)                  # before the loop',
+      'rows = pool.map(augment, items) # in each step',
+    ],
+  },
+  usual: NONE,
+});
+
 export const ownCode = remedy({
   id: 'own-code',
   title: 'less work between the calls of the model',

@@ -45,6 +45,7 @@ import {
   memorySnapshot,
   noSleep,
   ownCode,
+  poolOnce,
   profileOnce,
   shorterLock,
 } from './host.js';
@@ -164,6 +165,7 @@ export const REMEDIES = [
   ownCode,
   paddedSizes,
   pipelineSchedule,
+  poolOnce,
   profileOnce,
   readStacks,
   recordTrace,

@@ -62,6 +62,7 @@ const FINDING_IDS = [
   'pageable-copy',
   'pipeline-waits',
   'plans-rebuilt',
+  'processes-started',
   'profiler-left-on',
   'rank-elsewhere',
   'recompile-limit',

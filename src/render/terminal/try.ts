@@ -63,7 +63,7 @@ export function renderTry(report: TryReport, record: TrackRecord | null, options
     push(
       lines,
       paragraph(
-        `Losses differ with ${differing.map((t) => t.fix).join(', ')}: train long enough to see that the result is still right.`,
+        `Losses differ with ${differing.map((t) => t.fix).join(', ')}: train long enough to see that the result is still right.${differing.some(isReordered) ? ` ${REORDERED}` : ''}`,
         page,
         '',
       ),
@@ -72,6 +72,11 @@ export function renderTry(report: TryReport, record: TrackRecord | null, options
   if (record) push(lines, ['', ...paragraph(recordSentence(record), page, '')]);
   return `${lines.join('\n')}\n`;
 }
+
+/** A fix that computes in another way differs from the first step on. */
+const isReordered = ({ losses }: TryReport['trials'][number]) => losses.same >= 2;
+const REORDERED =
+  'Where the first steps are identical, the same samples probably come in another order from then on: workers that are kept draw other random numbers from the second epoch on.';
 
 /** How to make the best of them permanent. */
 function whatToDo({ patch, paste, by_hand }: TryReport, file: string | undefined): readonly string[] {
@@ -191,9 +196,10 @@ function paintOf(outcome: Outcome, { c }: Page): Paint {
   return outcome === 'not-applicable' || outcome === 'not-tried' ? c.dim : same;
 }
 
-function lossText({ verdict, difference }: LossComparison): string {
+function lossText({ verdict, difference, same }: LossComparison): string {
   if (verdict !== 'differs') return LOSSES[verdict];
-  return Number.isFinite(difference) ? `differ by ${precise(difference!)}` : 'no number any more';
+  if (!Number.isFinite(difference)) return 'no number any more';
+  return `differ by ${precise(difference!)}${same >= 2 ? ` from step ${same + 1} on` : ''}`;
 }
 
 const precise = (difference: number) =>

@@ -60,14 +60,14 @@ export const rule: AnyRule = {
     const ranks = ranksSharing(own, cores, run);
     const contention = throttledBy(cpu, cores, usable, ranks) ?? queuedOn(view, own, cpu, usable, ranks);
     if (!contention) return silent('its threads hardly wait for a core');
-    const { title, confidence, text, figure, remedy, outside } = contention;
+    const { title, confidence, text, figure, remedy, outside, stretched = 1 } = contention;
     return found({
       id: 'cpu-contention',
       title,
       confidence,
       addresses: addressed(view, cpu, run),
       evidence: [evidence(view, text, figure, '%'), ...sampledEvidence(view, run)],
-      price: priceOfWait(view, cpu.threadQueued ?? 0),
+      price: priceOfWait(view, cpu.threadQueued ?? 0, stretched),
       remedy,
       ...(outside ? { outside } : {}),
     });
@@ -77,10 +77,15 @@ export const rule: AnyRule = {
 /** Of the time in which the training thread waits for a core. It may be in operators that overlap with other waits. */
 const WON_BACK: Levels = { low: 0, likely: 0.5, high: 1 };
 
-const priceOfWait = (view: RankView, queued: number) =>
-  queued < THREAD_QUEUED.value
-    ? null
-    : priceOfStep(view, (level) => view.step.unprofiled * (1 - WON_BACK[level] * queued));
+function priceOfWait(view: RankView, queued: number, stretched: number) {
+  if (queued < THREAD_QUEUED.value) return null;
+  const whole = view.step.unprofiled;
+  const best = Math.min(whole * (1 - WON_BACK.high * queued), whole / stretched);
+  const likely = whole * (1 - WON_BACK.likely * queued);
+  // Between the training thread's own waits and those of all its threads nothing shows where the operators are.
+  const middle = stretched > 1 ? Math.min(likely, Math.sqrt(likely * best)) : likely;
+  return priceOfStep(view, (level) => ({ low: whole, likely: middle, high: best })[level]);
+}
 
 /** What samples of the machine add: who else wants its cores, and how often the training thread has to leave its own. */
 function sampledEvidence(view: RankView, run: RunFacts): Evidence[] {
@@ -109,6 +114,8 @@ interface Contention {
   /** Percent. */
   readonly figure: number;
   readonly remedy: Use;
+  /** How many times as long an operator takes whose threads all wait for cores: it ends when the last of them does. */
+  readonly stretched?: number;
   /** Other processes cause it. */
   readonly outside?: true;
 }
@@ -171,6 +178,7 @@ function queuedOn(
       onlyMoreCores: threads <= fewer,
     }),
     ...(isTooMany ? {} : { outside: true }),
+    ...(all > cores ? { stretched: (used + queued) / Math.max(used, 0.1) } : {}),
   };
 }
 

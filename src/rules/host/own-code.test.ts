@@ -67,6 +67,17 @@ describe('lines of the job outside the model', () => {
       found('own-code', run([STEP, line(source, 0.3)]));
   });
 
+  it('that start processes in each step are named, also where the job waits for its input', () => {
+    const source = 'with mp.Pool(2) as pool: rows = pool.map(augment, items)';
+    for (const bottleneck of ['host', 'data'] as const) {
+      const given = { ...run([line(source, 0.8), STEP], 0.1, bottleneck) };
+      const expected = { id: 'processes-started', addresses: bottleneck, unit: 'ms/step', placed: false };
+      expectGain(fires(rule, view, expected, given), 1 / (1 - 0.8 * 0.75));
+      const asInput = { ...view, inputLine: `train.py:${given.hostLines[0]!.line} (${source})` };
+      fires(rule, asInput, expected, given);
+    }
+  });
+
   it('that wait for a lock are named with the thread that runs meanwhile', () => {
     const waits = line('with lock: counts.update(x)', 0.6);
     expect(found('lock-wait', run([waits, STEP], 0.2)).title).toMatch(/waits for another thread/);

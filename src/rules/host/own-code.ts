@@ -28,6 +28,8 @@ interface Kind {
   readonly left: Levels;
   /** The thread must sleep there. */
   readonly waits?: true;
+  /** It is the fault also of a line that another finding names. */
+  readonly alsoNamed?: true;
   /** A job that waits for input may do it here. */
   readonly maybeInput?: true;
   test(line: HostLine): boolean;
@@ -38,6 +40,9 @@ const says = (pattern: RegExp) => (line: HostLine) => pattern.test([line.source,
 /** An exponential average, however it is written: `d * a + (1 - d) * b`, `a.mul_(d).add_(b, alpha=1 - d)`, `a.lerp_(b, 1 - d)`. */
 const AVERAGE =
   /\(\s*1(?:\.0?)?\s*-\s*[\w.]+\s*\)\s*\*|\*\s*\(\s*1(?:\.0?)?\s*-|alpha\s*=\s*1(?:\.0?)?\s*-|\blerp_?\(/;
+
+const STARTS =
+  /\b(?:Pool|ProcessPoolExecutor|ThreadPoolExecutor|Process|Popen)\(|\bsubprocess\.(?:run|call|check_\w+)\(|\bos\.(?:system|fork)\(/;
 
 /** What may take the time of a line that does not train, the most specific first. */
 const KINDS: readonly Kind[] = [
@@ -52,6 +57,16 @@ const KINDS: readonly Kind[] = [
       says(/deepcopy|state_dict\(\)|copy\.copy|\bema\b|update_parameters/i)(line) ||
       says(AVERAGE)(line) ||
       /ema\b|average/i.test(line.function),
+  },
+  {
+    id: 'processes-started',
+    title: 'processes are started in each step',
+    remedy: use('pool-once'),
+    confidence: 0.85,
+    // The work itself stays.
+    left: { low: 0.8, likely: 0.25, high: 0.02 },
+    alsoNamed: true,
+    test: says(STARTS),
   },
   {
     id: 'lock-wait',
@@ -101,11 +116,12 @@ export const rule: AnyRule = {
   check(view, run) {
     if (run.hostLines.length === 0) return silent('the training thread’s stack was not sampled');
     const captured = run.captured.get(view.rank);
-    const lines = run.hostLines.filter((line) => !trains(line) && !isNamed(line, view));
+    const all = run.hostLines.filter((line) => !trains(line));
+    const lines = all.filter((line) => !isNamed(line, view));
     const sleeps = sleepsMostly(captured);
     for (const kind of KINDS) {
       if ((kind.waits && !sleeps) || (kind.maybeInput && run.verdict.bottleneck === 'data')) continue;
-      const own = lines.filter((line) => kind.test(line));
+      const own = (kind.alsoNamed ? all : lines).filter((line) => kind.test(line));
       const counted = kind.id === 'own-code' ? own.slice(0, 1) : own;
       const part = share(
         Math.min(

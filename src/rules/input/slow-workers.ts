@@ -170,7 +170,12 @@ function adviceFor(
   const whole = view.step.unprofiled;
   const exposed = view.time.idle_data;
   if (limit === 'handover')
-    return inProcess(view, loader) ?? { remedy: use('faster-workers', { limit, hasGpu }), price: null };
+    return (
+      (restartsOf(captured) ? null : inProcess(view, loader)) ?? {
+        remedy: use('faster-workers', { limit, hasGpu }),
+        price: null,
+      }
+    );
   if (limit === 'unknown' || now === 0 || cores === null) {
     const needed = Math.ceil((MORE_THAN_NEEDED * whole) / Math.max(1, whole - exposed));
     const times = Math.min(MOST_TIMES, needed);

@@ -3,6 +3,7 @@ import { formatMs, formatPercent, ns, share, toUs, us } from '../../base/units.j
 import type { TraceView } from '../../diagnosis/ranks/rank-view.js';
 import { about } from '../../remedies/remedies.js';
 import { addHostPerStep } from '../../replay/edits.js';
+import type { OperatorTotal } from '../../traces/detail/operators.js';
 import { Role } from '../../traces/detail/roles.js';
 import { atKernel, percentOfStep, silentBelow, timeEvidence } from '../kit/evidence.js';
 import { hostTime, operatorsOf } from '../kit/host.js';
@@ -126,8 +127,12 @@ function onHost(view: TraceView): RuleResult {
     return silent('the gradient of the table is added to another one, as of an output layer: it is dense');
   const optimizer = hostTime(view, (o) => o.name.startsWith('Optimizer.step#')).ns;
   const passes = isAdam(view) ? PASSES_OF_ADAM : PASSES_OF_OTHERS;
-  const saved = (level: Level) =>
-    part * (fill + Math.min(optimizer, PASSES_ON_HOST[level] * passes.low * fill));
+  const walked = (level: Level) =>
+    Math.min(
+      optimizer,
+      Math.max(PASSES_ON_HOST[level] * passes.low * fill, OF_LARGEST[level] * largestPart(view) * optimizer),
+    );
+  const saved = (level: Level) => part * (fill + walked(level));
   const table = ns(saved('low'));
   const small = silentBelow(view, table, TABLE, 'the embedding table takes at least');
   if (small) return small;
@@ -144,6 +149,17 @@ function onHost(view: TraceView): RuleResult {
 
 /** New memory is slow to fill for the first time, so the fill of a gradient may take as long as several passes over the weights. */
 const PASSES_ON_HOST: Levels = { low: 0.3, likely: 0.8, high: 1 };
+
+/** How much of the optimizer’s time goes to the largest parameter: a table whose gradient takes so long to fill is that. */
+const OF_LARGEST: Levels = { low: 0, likely: 0.9, high: 1 };
+
+/** The optimizer calls its operators for one parameter after the other, so the longest call shows it. */
+function largestPart(view: TraceView): number {
+  const steps = view.facts.detail?.steps ?? 1;
+  const ofAll = operatorsOf(view).filter((o) => inOptimizer(o.roles) && /^aten::\w+_?$/.test(o.name));
+  const main = ofAll.reduce<OperatorTotal | null>((a, o) => (a && a.self >= o.self ? a : o), null);
+  return main && main.self > 0 ? Math.min(1, (main.longestSelf * steps) / main.self) : 0;
+}
 
 const longest = (pieces: readonly Piece[]): number => pieces.reduce((most, p) => Math.max(most, p.ns), 0);
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { drawView, fires, silence } from '../../../test/helpers/draw-run.js';
 import { steps } from '../../../test/helpers/draw-trace.js';
+import { loggedView } from '../../../test/helpers/logged-view.js';
 import { ns } from '../../base/units.js';
 import type { Accelerator } from '../../facts/accelerator.js';
 import { rule } from './capture-more.js';
@@ -47,6 +48,15 @@ describe('capture more', () => {
   it('is silent about a device whose events are not understood', () => {
     const view = recordedAs(STEP, { kind: 'npu', unread: 9 });
     expect(silence(rule, view, { verdict: UNSURE })).toMatch(/not understood/);
+  });
+
+  it('names the usual candidates of a busy GPU where only phases are known, and promises no gain', () => {
+    const log = loggedView({ compute: 10 });
+    const found = fires(rule, log, EXPECTED, { verdict: { bottleneck: 'gpu', confidence: 0.9 } });
+    expect(found.fix!.text).toMatch(/--shapes.*TF32, torch\.compile.*whyslow try/);
+    expect(found.price).toBeNull();
+    const waits = fires(rule, log, EXPECTED, { verdict: { bottleneck: 'data', confidence: 0.9 } });
+    expect(waits.fix!.text).not.toMatch(/candidates/);
   });
 
   it('gives one command, that of the job', () => {

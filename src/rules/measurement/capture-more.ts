@@ -51,6 +51,7 @@ export const rule: AnyRule = {
       addresses: null,
       evidence: [evidence(view, text)],
       price: null,
+      ...(view.source === 'log' && verdict.bottleneck === 'gpu' ? { note: USUAL } : {}),
       remedy: use('record-trace', {
         job,
         tooShort: (view.job?.steps ?? WINDOW_STEPS) < WINDOW_STEPS,
@@ -59,6 +60,10 @@ export const rule: AnyRule = {
     });
   },
 };
+
+/** Phases show that the GPU computes, not what. */
+const USUAL =
+  ' Add --shapes to see how far each kernel is from the hardware. Where a GPU computes all of the time, the usual candidates are bf16 autocast or TF32, torch.compile, fused attention and channels_last for convolutions. Nothing here shows what they gain: `whyslow try` measures them.';
 
 /** With those before it, a window ends here at the latest (docs/usage.md). */
 const WINDOW_STEPS = 26;
