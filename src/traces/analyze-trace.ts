@@ -1,4 +1,5 @@
 import { clip, lengthOf, NO_SPANS, type Spans } from '../base/intervals.js';
+import { largest } from '../base/statistics.js';
 import { ns, share } from '../base/units.js';
 import { cutTimeline } from '../facts/rank-timeline.js';
 import type { StepFacts, StepRange, StepSource } from '../facts/step-facts.js';
@@ -220,7 +221,9 @@ function withoutLeadIn(trace: Trace, work: GpuWork, host: HostSpans, range: Step
   const whole = findStepTimes(trace, work, host, range);
   const usual = whole.source === 'profiler' && !firstIsLonger(whole);
   if (usual || range !== null) return { whole, recorded: host, once: NO_SPANS };
-  const once = whileIdle(startUpSpans(trace, host), work);
+  // What comes after all GPU work takes the job down: freeing memory, destroying communicators.
+  const last = work.length === 0 ? Number.POSITIVE_INFINITY : largest(work.end);
+  const once = clip(whileIdle(startUpSpans(trace, host), work), Number.NEGATIVE_INFINITY, last);
   if (whole.source !== 'window') return { whole, recorded: host, once };
   const { ts } = trace.data;
   const launches = Float64Array.from(
