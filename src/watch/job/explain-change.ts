@@ -51,9 +51,11 @@ export function withMachines(
   machines: Machines | null,
   change: { readonly onset: number; readonly detected: number; readonly times: number },
 ): Explanation {
-  if (why.isMoreWork || !(change.detected > change.onset)) return why;
+  if (!(change.detected > change.onset)) return why;
   const found = machines?.explain(why.ranks, { ...change, cause: why.cause });
-  return found ? { ...why, cause: found.cause, evidence: [found.evidence, ...why.evidence] } : why;
+  // A GPU at a lower clock computes longer, and an optimizer that waits for memory does not: that looks like more work.
+  if (!found || (why.isMoreWork && found.cause !== 'gpu-clock')) return why;
+  return { ...why, isMoreWork: false, cause: found.cause, evidence: [found.evidence, ...why.evidence] };
 }
 
 const NOTHING_KNOWN: Explanation = { cause: 'unknown', ranks: [], evidence: [], isMoreWork: false, grew: 0 };

@@ -203,6 +203,7 @@ export class JobWatch implements StepSink {
   }
 
   #changed(change: LevelChange): void {
+    this.#pauses.paceChanged();
     const onset = this.#values.ago(change.age);
     const [before, after] = [Math.exp(change.before), Math.exp(change.after)];
     if (change.isReturn) {

@@ -123,7 +123,7 @@ export const INCIDENT = {
     detected_time: '2026-11-15T10:01:00Z',
     until_step: 3000,
   },
-  ...{ until_time: null, before_ms: 100, after_ms: 140, change: 0.4, ranks: [0], cause: 'input', fix: null },
+  ...{ until_time: null, before_ms: 100, after_ms: 140, change: 0.4, ranks: [0], cause: 'loader', fix: null },
   ...{ sentence: 'Steps take 40% longer.', evidence: ['data loading'], rank_hours_per_hour: 0.3, traces: [] },
 };
 
