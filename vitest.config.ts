@@ -4,7 +4,12 @@ import { SlowFirst } from './test/helpers/slow-first.js';
 import { SummaryReporter } from './test/helpers/summary-reporter.js';
 
 /** They replace modules, set environment variables or measure processor time: each gets a process of its own. */
-const ISOLATED = ['src/cli/commands/diagnose.test.ts', 'test/e2e/remote.test.ts', 'test/e2e/scaling.test.ts'];
+const ISOLATED = [
+  'src/cli/commands/diagnose.test.ts',
+  'test/e2e/remote.test.ts',
+  'test/e2e/scaling.test.ts',
+  'test/property/unpacked-size.test.ts',
+];
 /** Beside the code, or about it: `npm run test:unit` runs only these. They need no build, no Python and little time. */
 const UNITS = [
   'src/**/*.test.ts',

@@ -42,18 +42,18 @@ const STRIDE = 10;
 const STEP_MS = 100;
 const LATE_RANK = Math.min(17, ranks - 1);
 
+let [start, wander, step] = [0, 0, 0];
 const random = randomNormal(seed);
 const found: string[] = [];
 const watch = new JobWatch((i) => {
   if (i.state === 'open')
     found.push(
-      `step ${i.detected_step}: ${i.kind} since ${i.step} by ${(100 * i.change).toFixed(1)}% ranks [${i.ranks}] ${i.cause}`,
+      `step ${step} (certain at ${i.detected_step}): ${i.kind} since ${i.step} by ${(100 * i.change).toFixed(1)}% ranks [${i.ranks}] ${i.cause}`,
     );
 });
 for (let rank = 0; rank < ranks; rank++) watch.join(rank);
 for (let rank = 0; rank < ranks; rank++) watch.begin(rank, { run: 's', startedNs: 1.8e18, worldSize: ranks });
 const at = Math.floor(steps / 2);
-let [start, wander, step] = [0, 0, 0];
 const began = performance.now();
 for (; step < steps; step += STRIDE) {
   wander = noise.memory * wander + noise.wander * Math.sqrt(1 - noise.memory ** 2) * random();

@@ -16,6 +16,7 @@ import { judgeCompiling, judgeMemory, judgeNotTraining, judgeThreads } from './l
 import { judgeRing } from './live/ring.js';
 import type { SeenStacks } from './live/seen-stacks.js';
 import {
+  judgeApart,
   judgeHang,
   judgeMissingRank,
   judgeOddRank,
@@ -80,6 +81,7 @@ const WITH_STACKS: readonly Maker<SeenStacks, LiveClaim>[] = [
   judgeMissingRank,
   judgeRing,
   judgeOtherCall,
+  judgeApart,
   judgeHang,
   judgeOddRank,
   judgeWhereItRuns,

@@ -20,11 +20,11 @@ import { sampledInput, withInput } from './sampled-input.js';
 import { type EventStepSource, findPeriods, onWallClock, type StepPeriods } from './step-periods.js';
 import {
   type Amounts,
+  eachRank,
   meanAmounts,
   type Part,
   type RankRecords,
   type RecordedStep,
-  recordsByRank,
   sumOf,
   total,
 } from './step-records.js';
@@ -84,7 +84,7 @@ export function analyzeEventLog(log: EventLog): EventFacts[] {
     const job = jobTimeOf(run.header);
     // Without the totals of the whole job, time outside steps would be lost.
     const outside = job ? outsideNames(run) : NO_NAMES;
-    return recordsByRank(run).flatMap((recorded) => {
+    return eachRank(run, (recorded) => {
       const records = trainingOnly(recorded, run, outside);
       const periods = findPeriods(records);
       if (!periods) return [];

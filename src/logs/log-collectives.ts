@@ -3,7 +3,7 @@ import { CollectivesBuilder } from '../facts/collectives-builder.js';
 import type { CollectiveGroup, RankCollectives } from '../facts/rank-collectives.js';
 import type { EventLogRun } from '../model/event-log.js';
 import { collectiveOf } from './phases.js';
-import { type RankRecords, recordsByRank } from './step-records.js';
+import { eachRank, type RankRecords } from './step-records.js';
 
 /** What event logs do not record of a collective. */
 export const NO_DETAILS = { sequence: Number.NaN, peer: -1, bytes: Number.NaN, dtype: '' };
@@ -19,7 +19,7 @@ export function collectivesOfLog(
   run: EventLogRun,
   members = new MemberLists(),
 ): { rank: number; collectives: RankCollectives }[] {
-  return recordsByRank(run).flatMap((records) => {
+  return eachRank(run, (records) => {
     const collectives = fromRecords(records, worldSizeOf(run), members);
     return collectives ? [{ rank: records.rank, collectives }] : [];
   });

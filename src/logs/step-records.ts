@@ -53,15 +53,15 @@ const MAX_START_MS = 1e12;
 /** `EventLogRun.clock` of records that the host timed. */
 const HOST = 2;
 
-/** In order of ranks. */
-export function recordsByRank(run: EventLogRun): RankRecords[] {
+/** What is made of the records of each rank, in order of ranks. One rank at a time: a log may have thousands. */
+export function eachRank<T>(run: EventLogRun, use: (records: RankRecords) => readonly T[]): T[] {
   const byRank = groupBy(run.rank.keys(), (row) => run.rank[row]!);
   return [...byRank]
     .sort(([a], [b]) => a - b)
-    .map(([rank, rows]) => {
+    .flatMap(([rank, rows]) => {
       const collector = new Collector(rank);
       for (const row of rows) collector.add(run, row);
-      return collector.finish(run);
+      return use(collector.finish(run));
     });
 }
 

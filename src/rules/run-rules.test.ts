@@ -50,6 +50,14 @@ function rule(name: string, cost: Cost, find: (view: RankView) => Partial<RankFi
 const idsOf = (rules: readonly Rule[], bottleneck: 'gpu' | 'data' | 'compute' = 'gpu') =>
   runRules(rules, runOf([view], bottleneck)).findings.map((f) => f.id);
 
+it('a gain is not stated if the work of the GPU was not recorded', () => {
+  const priced = [rule('fix', 'knob', () => ({ price: gain(2) }))];
+  const speedupIn = (drawing: string) =>
+    runRules(priced, runOf([drawView(steps(4, 100200, drawing))])).findings[0]!.speedup;
+  expect(speedupIn(SLOW)?.likely).toBe(2);
+  expect(speedupIn(SLOW.replace(/gpu 7.*/, 'host 1  aten::cudnn_convolution 70000-80000'))).toBeNull();
+});
+
 describe('a figure that cannot be', () => {
   const withheld = (finding: Partial<RankFinding>) => {
     const { findings, problems } = runRules([rule('odd', 'knob', () => finding)], runOf([view]));

@@ -3,7 +3,7 @@ import type { Problem } from '../base/problem.js';
 import { largest } from '../base/statistics.js';
 import { ms, type Ns, ns, toMs } from '../base/units.js';
 import type { HostLine } from '../diagnosis/ranks/host-lines.js';
-import type { RankView, TraceView } from '../diagnosis/ranks/rank-view.js';
+import { type RankView, type TraceView, unseenGpu } from '../diagnosis/ranks/rank-view.js';
 import type { RunFacts } from '../diagnosis/run-facts.js';
 import { type Bottleneck, timeOf } from '../facts/causes.js';
 import { betweenSteps } from '../facts/step-facts.js';
@@ -55,7 +55,7 @@ export function runRules(rules: readonly Rule[], run: RunFacts): RulesResult {
           continue;
         }
         for (const alone of result.findings) {
-          const price = alone.price && view ? ofWholeStep(alone.price, view) : alone.price;
+          const price = priceIn(alone, view);
           const finding = { ...alone, price };
           const shown = { ...finding, price: price && view && asDisputed(price, view) };
           const fault = view && faultOf(shown, view);
@@ -94,6 +94,12 @@ function atPaceOf(views: readonly RankView[]): readonly RankView[] {
 
 const MOSTLY_BETWEEN_STEPS =
   'the job would hardly get faster: most of its time is spent between training steps';
+
+/** What a step gains. Null: it is not known, as it is not where the GPU was not recorded. */
+function priceIn({ price }: RankFinding, view: RankView | null): Price | null {
+  if (!price || !view) return price;
+  return unseenGpu(view) ? null : ofWholeStep(price, view);
+}
 
 /** A gain of the training step as one of the whole step: the time between steps stays. */
 function ofWholeStep(price: Price, view: RankView): Price {

@@ -55,6 +55,12 @@ export class LiveRun implements Shown {
     this.#isEnded = true;
   }
 
+  /** Nobody looks any more. */
+  stop(): void {
+    this.#isEnded = true;
+    if (this.#timer) clearTimeout(this.#timer);
+  }
+
   /** Diagnoses what is new. Returns how long it took, in ms. A folder that cannot be diagnosed yet changes nothing. */
   async look(): Promise<number> {
     const started = performance.now();

@@ -1,4 +1,5 @@
 import { clip, lengthOf, NO_SPANS, type Spans } from '../base/intervals.js';
+import { largest } from '../base/statistics.js';
 import { ns, share } from '../base/units.js';
 import { cutTimeline } from '../facts/rank-timeline.js';
 import type { StepFacts, StepRange, StepSource } from '../facts/step-facts.js';
@@ -10,7 +11,7 @@ import { acceleratorOf } from './accelerator.js';
 import { extractCollectives } from './collectives/extract.js';
 import { deviceCounters } from './detail/device-counters.js';
 import { hardwareUse } from './detail/hardware-use.js';
-import { buildHostTree, recomputedTime } from './detail/host-tree.js';
+import { buildHostTree, recomputedTime, viewTime } from './detail/host-tree.js';
 import { inputFacts } from './detail/input-facts.js';
 import { buildKernelTable } from './detail/kernel-table.js';
 import { loaderQueue, workerPace } from './detail/loader-queue.js';
@@ -200,6 +201,7 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
               ? NO_PAUSES
               : findPauses(host, inDetail, operators, osCalls(trace, host.threads)),
             recomputed: recomputedTime(tree),
+            viewTime: viewTime(trace, tree),
             hardware: hardwareUse({
               trace,
               work,
@@ -220,7 +222,9 @@ function withoutLeadIn(trace: Trace, work: GpuWork, host: HostSpans, range: Step
   const whole = findStepTimes(trace, work, host, range);
   const usual = whole.source === 'profiler' && !firstIsLonger(whole);
   if (usual || range !== null) return { whole, recorded: host, once: NO_SPANS };
-  const once = whileIdle(startUpSpans(trace, host), work);
+  // What comes after all GPU work takes the job down: freeing memory, destroying communicators.
+  const last = work.length === 0 ? Number.POSITIVE_INFINITY : largest(work.end);
+  const once = clip(whileIdle(startUpSpans(trace, host), work), Number.NEGATIVE_INFINITY, last);
   if (whole.source !== 'window') return { whole, recorded: host, once };
   const { ts } = trace.data;
   const launches = Float64Array.from(

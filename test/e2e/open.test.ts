@@ -1,10 +1,14 @@
+import { mkdir, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unpack } from '../../src/base/packed.js';
 import type { DrawnSlices, TimelineTracks, TrackInfo } from '../../src/drawing/timeline.js';
-import type { PageData } from '../../src/page/page-data.js';
-import { whyslow } from '../helpers/cli.js';
+import type { PageData, PageState } from '../../src/page/page-data.js';
+import { inFolder, whyslow } from '../helpers/cli.js';
 import { type OpenServer, openServer } from '../helpers/open.js';
+import { slowInput } from '../helpers/slow-input.js';
 
 const TRACE = 'zoo/fixtures/data_io_w0/rank0.json.gz';
 
@@ -98,3 +102,37 @@ describe('whyslow open', () => {
     await expect(get('')).rejects.toThrow();
   });
 });
+
+it('whyslow open of a job that still runs follows it', () =>
+  inFolder(async (out) => {
+    await slowInput(out);
+    const manifest = (...at: readonly string[]) =>
+      JSON.stringify({
+        rank: 0,
+        run: 'r',
+        host: 'elsewhere',
+        pid: 1,
+        anchors: at.map((name) => ({ at: name })),
+      });
+    await mkdir(join(out, 'ranks'));
+    await writeFile(join(out, 'ranks', 'rank_0.json'), manifest('start'));
+    const server = await openServer(out);
+    const state = async () => (await (await fetch(`${server.url}data/state`)).json()) as PageState;
+    try {
+      expect(server.said.stderr).toContain('the job still runs, and the page follows it');
+      expect(await state()).toMatchObject({ of: 'running', version: 1, lastStep: 3990 });
+      // What `whyslow watch` finds meanwhile is new, too.
+      expect((await whyslow(['watch', out, '--once'])).code).toBe(0);
+      for (let found = await state(); found.version === 1; found = await state()) await sleep(100);
+      const page = unpack<PageData>(
+        new Uint8Array(await (await fetch(`${server.url}data/page`)).arrayBuffer()),
+      );
+      expect(page.report.incidents).toHaveLength(1);
+    } finally {
+      await server.stop();
+    }
+    await writeFile(join(out, 'ranks', 'rank_0.json'), manifest('start', 'end'));
+    const ended = await openServer(out);
+    expect(ended.said.stderr).not.toContain('still runs');
+    await ended.stop();
+  }));

@@ -1,4 +1,3 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { SOAK } from '../helpers/cases.js';
@@ -6,7 +5,9 @@ import { root } from '../helpers/cli.js';
 import { cpuTime } from '../helpers/cpu-time.js';
 import { inFolder } from '../helpers/folder.js';
 import { type Floor, tooMuch } from '../helpers/hostile/scaling.js';
-import { SHAPES, type Shape } from '../helpers/hostile/shapes.js';
+import type { Shape } from '../helpers/hostile/shape.js';
+import { SHAPES } from '../helpers/hostile/shapes.js';
+import { peakMemory } from '../helpers/memory.js';
 
 /** The built library, because that has threads. */
 const { diagnose } = (await import(join(root, 'dist/index.js'))) as typeof import('../../src/index.js');
@@ -14,18 +15,14 @@ const { diagnose } = (await import(join(root, 'dist/index.js'))) as typeof impor
 const CHOSEN = SOAK ? SHAPES : SHAPES.filter((_, i) => i % 3 === 0);
 const FLOOR: Floor = { cpuMs: 150, peakMb: 40 };
 
-const memory = (what: 'VmHWM' | 'VmRSS') =>
-  Number(new RegExp(`${what}:\\s*(\\d+)`).exec(readFileSync('/proc/self/status', 'latin1'))![1]) / 1024;
-
 /** In this process: `npm run soak` starts one for each, with about ten times as many of everything. */
 const measure = (shape: Shape, n: number): Promise<Floor> =>
   inFolder(async (folder) => {
     await shape.write(folder, n);
-    writeFileSync('/proc/self/clear_refs', '5'); // VmHWM starts again from here
-    const [cpu, rss] = [cpuTime(), memory('VmRSS')];
+    const [memory, cpu] = [peakMemory(), cpuTime()];
     const jobs = shape.options ? Number(shape.options[1]) : 1;
     await diagnose(folder, { jobs });
-    return { cpuMs: cpuTime() - cpu, peakMb: memory('VmHWM') - rss };
+    return { cpuMs: cpuTime() - cpu, peakMb: memory.mb() };
   });
 
 it.each(CHOSEN)('$name: four times as many cost about four times as much', async (shape) => {

@@ -3,7 +3,8 @@ import { availableParallelism, cpus } from 'node:os';
 import { type Cost, costOf } from '../helpers/cost.js';
 import { inFolder } from '../helpers/folder.js';
 import { tooMuch } from '../helpers/hostile/scaling.js';
-import { SHAPES, type Shape } from '../helpers/hostile/shapes.js';
+import type { Shape } from '../helpers/hostile/shape.js';
+import { SHAPES } from '../helpers/hostile/shapes.js';
 
 const FLOOR = { cpuMs: 1000, peakMb: 100 };
 const [divisor = '1', ...names] = process.argv.slice(2);

@@ -79,6 +79,23 @@ describe('stacks of several ranks', () => {
     );
   });
 
+  it('name the rank that is not in backward, where DDP waits for it', () => {
+    const backward = `_engine_run_backward ${TORCH}/autograd/graph.py:869 < main /home/me/train.py:39`;
+    const lost = `__getitem__ /home/me/data.py:18 < fetch ${TORCH}/utils/data/_utils/fetch.py:52 < main /home/me/train.py:36`;
+    const samples = [0, 1, 2, 3].flatMap((r) => dumps(100 + 100 * r, six(r === 1 ? lost : backward)));
+    expect(judge({ processes }, samples).verdict.sentence).toBe(
+      'Hung: 3 of 4 ranks wait in main (me/train.py:39); rank 1 (process 200) is in __getitem__ (me/data.py:18)',
+    );
+  });
+
+  it('accuse nobody if no process moves and none is in a call that shows whom it waits for', () => {
+    const at = (line: number) => `exchange /home/me/train.py:${line}`;
+    const samples = [7, 7, 9, 12].flatMap((line, r) => dumps(100 + 100 * r, six(at(line))));
+    expect(judge({ processes }, samples).verdict.sentence).toBe(
+      'Hung: no process moves: 2 processes in exchange (me/train.py:7); rank 2 (process 300) in exchange (me/train.py:9); rank 3 (process 400) in exchange (me/train.py:12)',
+    );
+  });
+
   it('do not call a job hung whose ranks move', () => {
     const moving = processes.map((p) => ({ ...p, switches: 50 }));
     const samples = [0, 1, 2, 3].flatMap((r) => dumps(100 + 100 * r, six(r === 2 ? FORWARD : ALL_REDUCE)));

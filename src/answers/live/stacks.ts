@@ -1,5 +1,6 @@
 import { groupBy } from '../../base/group-by.js';
 import { mean } from '../../base/statistics.js';
+import { formatCount } from '../../base/units.js';
 import { inOneLine, use } from '../../remedies/remedies.js';
 import type { ProcessStacks } from '../../triage/stacks/stacks.js';
 import type { LiveClaim } from '../kit/claim.js';
@@ -71,6 +72,29 @@ export function judgeOtherCall({ stacks }: SeenStacks): LiveClaim | null {
   };
 }
 
+/** DDP waits inside backward, where no stack shows a collective. A rank that is not in torch at all is not there. */
+export function judgeApart({ stacks }: SeenStacks): LiveClaim | null {
+  if (stacks.length < LEAST_RANKS || !stacks.every((s) => s.isStuck && s.collective === null)) return null;
+  const [[place, most]] = [...groupBy(stacks, (s) => s.place)].sort((a, b) => b[1].length - a[1].length) as [
+    [string, ProcessStacks[]],
+  ];
+  const odd = stacks.filter((s) => s.place !== place);
+  const isClear = odd.length > 0 && most.length >= MOST_RANKS * stacks.length;
+  if (!isClear || most.some((s) => s.inTorch < WAITS_THERE) || odd.some((s) => s.inTorch > IS_MISSING))
+    return null;
+  const named = odd.slice(0, MAX_NAMED).map(whereItIs);
+  return {
+    bottleneck: 'comms',
+    cause: 'rank-missing',
+    confidence: 0.7,
+    words: words('Hung', `${most.length} of ${stacks.length} ranks wait in ${place}; ${named.join('; ')}`),
+    evidence: stacks.slice(0, MAX_NAMED).map(placeWords),
+    advice:
+      'The others wait inside torch, as DDP does in backward. Look at what the missing rank does there.',
+    next: odd.slice(0, 1).map((s) => `py-spy dump --pid ${s.pid}`),
+  };
+}
+
 export function judgeHang({ stacks, activity, outside }: SeenStacks): LiveClaim | null {
   if (!stacks.every((s) => s.isStuck)) return null;
   const all = stacks.every((s) => s.collective !== null);
@@ -82,17 +106,33 @@ export function judgeHang({ stacks, activity, outside }: SeenStacks): LiveClaim 
       'Hung',
       all
         ? `every rank waits in a collective (${[...new Set(stacks.map((s) => s.collective))].join(', ')})`
-        : `${stacks[0]!.name} is stuck in ${stacks[0]!.place}`,
+        : stacks.length === 1
+          ? `${stacks[0]!.name} is stuck in ${stacks[0]!.place}`
+          : `no process moves: ${whereAll(stacks)}`,
     ),
     evidence: [...stacks.slice(0, MAX_NAMED).map(placeWords), ...outside.evidence],
     advice: all
       ? 'Ranks that wait in different collectives have called them in a different order; in the same one, a rank on another machine is missing, or the network is.'
-      : 'It waits there, and nothing has woken it.',
+      : stacks.length === 1
+        ? 'It waits there, and nothing has woken it.'
+        : 'Ranks at a line where no other rank is may be the ones that the others wait for.',
     next: [
       `py-spy dump --locals --pid ${stacks[0]!.pid}`,
       ...(all && activity.usesGpu ? [withFlightRecorder(activity)] : []),
     ],
   };
+}
+
+/** By place, most processes first: none of them is known to hold up the others. */
+function whereAll(stacks: readonly ProcessStacks[]): string {
+  const places = [...groupBy(stacks, (s) => s.place)].sort((a, b) => b[1].length - a[1].length);
+  return places
+    .slice(0, MAX_NAMED)
+    .map(
+      ([place, own]) =>
+        `${own.length === 1 ? own[0]!.name : formatCount(own.length, 'process', 'processes')} in ${place}`,
+    )
+    .join('; ');
 }
 
 /**

@@ -188,3 +188,10 @@ describe('a prefetch queue that runs empty', () => {
     expect(judge(drawView(steps(4, 50000, STEP), { unprofiledMs: 50 })).bottleneck).toBe('gpu');
   });
 });
+
+it('copies to the host are results, not reads, in a program without PyTorch', () => {
+  const loop = steps(8, 100000, copy('DtoH (Device -> Pinned)', 60));
+  expect(judge(drawView(loop)).bottleneck).toBe('host');
+  const other = loop.replaceAll('ProfilerStep#', 'iteration ').replaceAll('nvjet_tst_256', 'solve_heat');
+  expect(judge(drawView(other)).bottleneck).toBe('data');
+});

@@ -44,15 +44,24 @@ const INPUT_BESIDE_CPU = 0.8;
 /** A runner-up within this factor is named too (docs/method/verdict.md). */
 export const CLOSE = 1.5;
 
+/**
+ * A training step reads values back, such as its loss: the host waits for them. Other programs copy their results, as they copy
+ * their input, and so does a benchmark of copies.
+ */
+export const copiesResults = (view: RankView): boolean =>
+  view.source === 'trace' && (!view.facts.program.torch || view.facts.accelerator.kernels === 0);
+
 export function sharesOf(view: RankView, time = view.time): Shares {
   const step = sumOfClasses(time) || 1;
   const { toDevice, toHost } = view.copies;
   const onDevice = Math.max(0, time.copy - toDevice - toHost);
+  const results = copiesResults(view) ? Math.min(time.copy, toHost) : 0;
+  const reads = copiesResults(view) ? 0 : Math.min(time.copy, toHost);
   return {
     gpu: share((time.compute + onDevice) / step),
-    data: share((time.idle_data + Math.min(time.copy, toDevice)) / step),
+    data: share((time.idle_data + Math.min(time.copy, toDevice) + results) / step),
     comms: share((time.comms_transfer + time.comms_wait + time.idle_comms) / step),
-    host: share((time.idle_host + time.idle_sync + time.idle_compile + Math.min(time.copy, toHost)) / step),
+    host: share((time.idle_host + time.idle_sync + time.idle_compile + reads) / step),
     other: share(time.idle_other / step),
     onHost: !view.facts.hasGpuWork,
   };

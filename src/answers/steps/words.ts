@@ -5,7 +5,7 @@ import { betweenSteps } from '../../facts/step-facts.js';
 import type { Words } from '../kit/claim.js';
 import { hedged, labelOf, words } from '../kit/words.js';
 import { emptyingQueue } from './prefetch-queue.js';
-import { MIN_NAMED, type Shares, type VerdictClass } from './shares.js';
+import { copiesResults, MIN_NAMED, type Shares, type VerdictClass } from './shares.js';
 
 type Named = Exclude<Bottleneck, 'unknown'>;
 
@@ -52,6 +52,7 @@ function namedPart(bottleneck: Named, shares: Shares, view: RankView): Words {
           hedged('Probably', 'data'),
           `the workers delivered ${formatCount(Math.round(queue.delivered), 'batch', 'batches')} while the steps used ${queue.taken}, so the prefetch queue is running empty`,
         );
+      if (copiesResults(view)) return words(label, `${part('data')} goes to copies between host and device`);
       return words(label, `${waiter} spends ${part('data')} waiting for ${inputOf(view)}`);
     }
     case 'comms':

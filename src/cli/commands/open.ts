@@ -23,8 +23,8 @@ Examples:
   $ whyslow open trace.json.gz --no-open --port 8123
   $ whyslow open
 
-The page is served on 127.0.0.1 only, at an address with a random token. Nothing
-is uploaded. Ctrl-C ends it.`;
+The page of a job that still runs follows it. It is served on 127.0.0.1 only, at
+an address with a random token. Nothing is uploaded. Ctrl-C ends it.`;
 
 export function registerOpen(program: Command, context: CommandContext): void {
   program
@@ -49,15 +49,51 @@ export function registerOpen(program: Command, context: CommandContext): void {
         import('../../server/serve.js'),
         import('../../server/routes.js'),
       ]);
-      const opened = paths.length > 0 ? await openPaths(paths, options, context) : null;
-      const served = await serve(shownRun(opened, options.title), options.port ?? 0);
-      if (opened) context.stdout.line(opened.page.report.verdict.sentence);
+      const folder = await runningJob(paths, options);
+      const live = folder === null ? null : await followed(folder, options);
+      const opened = live || paths.length === 0 ? null : await openPaths(paths, options, context);
+      const served = await serve(live ?? shownRun(opened, options.title), options.port ?? 0);
+      const run = live ? live.run : opened;
+      if (run) context.stdout.line(run.page.report.verdict.sentence);
       context.stdout.line(served.url);
-      say(context, 'Ctrl-C ends it');
+      say(context, live ? 'the job still runs, and the page follows it; Ctrl-C ends it' : 'Ctrl-C ends it');
       if (options.open) showInBrowser(served.url);
       await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+      live?.stop();
       await served.close();
     });
+}
+
+/** Ranks write their file every 20 s. A shared file system may be slow, and clocks of machines differ. */
+const RECENT_MS = 300_000;
+const LOOK_MS = 10_000;
+
+/** The directory of a job that still writes; null: there is none, or only a part of it is to be shown. */
+async function runningJob([folder, ...more]: readonly string[], options: OpenFlags): Promise<string | null> {
+  const isPart = options.steps || options.ranks || options.run;
+  return folder !== undefined && more.length === 0 && !isPart && (await isRunning(folder)) ? folder : null;
+}
+
+async function isRunning(folder: string): Promise<boolean> {
+  const { readRanks } = await import('../../launch/job.js');
+  return (await readRanks(folder)).some((r) => !r.ended && Math.abs(Date.now() - r.writtenMs) < RECENT_MS);
+}
+
+/** The page of a job until it ends, as `whyslow run --open` has it. */
+async function followed(folder: string, { title, price }: OpenFlags) {
+  const [{ LiveRun }, { openRun }] = await Promise.all([
+    import('../../server/live-run.js'),
+    import('../../library/open-run.js'),
+  ]);
+  const live = new LiveRun(folder, title ?? null, openRun, price);
+  await live.look();
+  live.start();
+  const looking = setInterval(async () => {
+    if (await isRunning(folder)) return;
+    clearInterval(looking);
+    await live.end();
+  }, LOOK_MS).unref();
+  return live;
 }
 
 async function openPaths(paths: readonly string[], options: OpenFlags, context: CommandContext) {

@@ -1,7 +1,7 @@
 import { type Problem, ProblemLog } from '../../base/problem.js';
 import { Category } from '../../model/category.js';
 import { StringTable } from '../../model/string-table.js';
-import type { TraceData } from '../../model/trace-data.js';
+import type { KindInfo, TraceData } from '../../model/trace-data.js';
 import type { ReaderDescriptor, ReaderOptions, StreamReader, TraceRead } from '../common/reader.js';
 import { splitRanks } from '../common/split-ranks.js';
 import { headText } from '../common/text.js';
@@ -108,6 +108,13 @@ const HEADER_FIELDS = [
   'baseTimeNanoseconds',
   'whyslow',
 ];
+/** Tools that imitate the format copy this one. */
+const COPIED_FIELD = 'schemaVersion';
+/** Every event has a category, and PyTorch’s profiler writes none of them. */
+const hasOthersOnly = ({ kinds }: TraceData): boolean =>
+  kinds.every((k) => k.events === 0 || k.phase !== 'X' || isOthers(k)) && kinds.some((k) => k.phase === 'X');
+const isOthers = ({ category, categoryName }: KindInfo): boolean =>
+  category === Category.other && categoryName !== '' && categoryName !== 'Trace';
 /** Categories whose names other programs use too: `kernel` may be that of the operating system. */
 const COMMON_NAMES = new Set('kernel Kernel Operator Runtime Memcpy Memset overhead'.split(' '));
 const COMMON_CATEGORIES: readonly Category[] = [Category.other, Category.flow, Category.span];
@@ -116,8 +123,14 @@ const TORCH_NAME =
 
 /** What the file is if PyTorch's profiler did not write it, inside a sentence. Null: it did, or the file has no events. */
 export function otherProducer(trace: TraceData): string | null {
-  if (trace.rows === 0 || HEADER_FIELDS.some((key) => Object.hasOwn(trace.header.rest, key))) return null;
+  if (trace.rows === 0) return null;
+  const fieldsOfTorch = HEADER_FIELDS.filter((key) => Object.hasOwn(trace.header.rest, key));
   const known = trace.kinds.filter((k) => k.events > 0 && !COMMON_CATEGORIES.includes(k.category));
+  if (
+    fieldsOfTorch.length > 0 &&
+    !(fieldsOfTorch.every((key) => key === COPIED_FIELD) && hasOthersOnly(trace))
+  )
+    return null;
   if (known.some((k) => !COMMON_NAMES.has(k.categoryName))) return null;
   // Kernels with streams and grids, without anything else: a trace of a GPU alone.
   if (known.length > 0 && trace.gpu.row.length > 0) return null;

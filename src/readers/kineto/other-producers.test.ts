@@ -45,6 +45,12 @@ describe('a Chrome trace of another program is named', () => {
     ['another framework', [span('FullyConnected', { cat: 'Operator' })], {}, /another program/],
     ['anything', [span('init'), span('work')], null, /events such as "init" and "work"/],
     ['a list that begins with an empty object', [{}, span('init'), span('work')], null, /"init" and "work"/],
+    [
+      'a tool that copies the version of the format',
+      [span('Line 48', { cat: 'Line 48' }), span('Line 49', { cat: 'Line 49' })],
+      { schemaVersion: 1 },
+      /events such as "Line 48" and "Line 49"/,
+    ],
     ['anything without names', [{ ph: 'i', ts: 1 }], null, /no names/],
   ])('%s', (_, events, fields, expected) => {
     const text = refusalOf(events, fields);
@@ -58,6 +64,7 @@ describe('a Chrome trace of another program is named', () => {
 describe('a trace of PyTorch’s profiler is read, even if little of it is there', () => {
   it.each<[string, readonly Event[], Event | null]>([
     ['only its header', [span('x')], { schemaVersion: 1 }],
+    ['only its own category', [span('PyTorch Profiler (0)', { cat: 'Trace' })], { schemaVersion: 1 }],
     ['only its trace name', [span('x')], { traceName: 'a.json' }],
     ['a category', [span('x', { cat: 'cpu_op' })], null],
     ['a category of 2021', [span('aten::mm', { cat: 'Operator' })], null],

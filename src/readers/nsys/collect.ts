@@ -90,6 +90,9 @@ const onHost =
 
 type NameOf = (row: Row) => number;
 
+/** Migrated pages of unified memory, which nobody launches: they run while a kernel or the host touches the pages. */
+const isMigration = (copyKind: number): boolean => copyKind >= 11 && copyKind <= 13;
+
 const onGpu =
   (kind: EventKind, naming: (columnOf: ColumnOf, strings: NsysStrings) => NameOf): Collect =>
   (columnOf, { events, strings, faults }) => {
@@ -98,6 +101,7 @@ const onGpu =
       columnOf,
     ) as [number, number, number, number, number];
     const correlation = columnOf('correlationId');
+    const copyKind = columnOf('copyKind');
     const grid = ['gridX', 'gridY', 'gridZ'].map(columnOf);
     const block = ['blockX', 'blockY', 'blockZ'].map(columnOf);
     const registers = columnOf('registersPerThread');
@@ -113,7 +117,16 @@ const onGpu =
       if (!(to >= from)) return faults.add('impossible-time', null);
       const onDevice = row.number(device);
       const track = events.gpuTrack(onDevice || 0, row.number(stream) || 0);
-      const added = events.add(kind, row.process(pid), track, from, to, nameOf(row));
+      const isCopy = !isMigration(row.number(copyKind));
+      const added = events.add(
+        isCopy ? kind : 'uvm_migration',
+        row.process(pid),
+        track,
+        from,
+        to,
+        nameOf(row),
+      );
+      if (!isCopy) return;
       events.correlate(added, row.number(correlation));
       events.gpu(added, {
         stream: row.number(stream),

@@ -12,6 +12,7 @@ export const KINDS = [
   ['cpu_op', Category.cpuOp, 'X'],
   ['os_runtime', Category.other, 'X'],
   ['nvtx_start_end', Category.other, ''],
+  ['uvm_migration', Category.other, 'X'],
 ] as const;
 export type EventKind = (typeof KINDS)[number][0];
 export const KIND = Object.fromEntries(KINDS.map(([name], i) => [name, i])) as Readonly<

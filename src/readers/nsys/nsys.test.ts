@@ -7,9 +7,11 @@ import { Trace } from '../../model/trace.js';
 import { acceleratorOf } from '../../traces/accelerator.js';
 import { analyzeTrace } from '../../traces/analyze-trace.js';
 import { checkTrace } from '../../traces/checks/trace-checks.js';
+import { EVENT_TABLES, newNsysFaults } from './collect.js';
 import { markSteps, nsysReader, readExport } from './descriptor.js';
-import { EventColumns } from './event-columns.js';
+import { EventColumns, KINDS } from './event-columns.js';
 import { copyName, plainName } from './names.js';
+import type { Row } from './sqlite-row.js';
 import { columnsOf } from './sqlite-schema.js';
 import { NsysStrings } from './to-trace-data.js';
 
@@ -216,5 +218,27 @@ it('an export without CUDA calls, kernels and ranges says what to record', async
   const { problems } = await readExport(memoryFile(Buffer.from(empty, 'latin1')));
   expect(problems).toMatchObject([
     { code: 'nothing-traced', message: expect.stringContaining('nsys profile -t cuda,nvtx') },
+  ]);
+});
+
+it('migrated pages of unified memory are no copies of the program: nobody launches them', () => {
+  const events = new EventColumns();
+  const columns = ['start', 'end', 'copyKind', 'bytes'];
+  const [, collect] = EVENT_TABLES.find(([table]) => table === 'CUPTI_ACTIVITY_KIND_MEMCPY')!;
+  const visit = collect((name) => columns.indexOf(name), {
+    events,
+    strings: new NsysStrings(),
+    faults: newNsysFaults(),
+  });
+  for (const copyKind of [1, 11, 12])
+    visit({
+      number: (c: number) => [0, 100, copyKind, 4096][c] ?? Number.NaN,
+      process: () => 1,
+    } as unknown as Row);
+  const { columns: found, rows } = events.rows;
+  expect(Array.from(found.kind.subarray(0, rows), (kind) => KINDS[kind]![0])).toEqual([
+    'gpu_memcpy',
+    'uvm_migration',
+    'uvm_migration',
   ]);
 });

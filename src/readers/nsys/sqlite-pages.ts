@@ -45,6 +45,8 @@ export async function scanTable(
       for (let i = cells.length - 1; i >= 0; i--) want(u32(page, cells[i]!));
       continue;
     }
+    // Rows do not overlap: thousands of pointers to one of them would give thousands of rows.
+    let used = 0;
     for (let i = 0; i < cells.length; i++) {
       readVarint(page, cells[i]!, varint);
       const size = varint.value;
@@ -52,7 +54,8 @@ export async function scanTable(
       const rowid = varint.value;
       const body = varint.next;
       const local = localBytes(size, file.usable);
-      if (body + local > file.pageBytes) {
+      used += body + local - cells[i]!;
+      if (body + local > file.pageBytes || used > file.pageBytes) {
         faults.badRows++;
         continue;
       }

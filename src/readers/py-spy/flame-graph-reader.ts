@@ -10,6 +10,8 @@ export const looksLikeFlameGraph = (head: string): boolean =>
 /** py-spy's SVG files are a few hundred kilobytes. */
 const MAX_BYTES = 64 << 20;
 const MAX_BOXES = 200_000;
+/** Characters of all stacks written out: boxes that are nested deeply have long ones. */
+const MAX_WRITTEN = 64 << 20;
 
 /** One frame: its name, its row, the first of its samples and how many it has. */
 const BOX = /<title>([^<]{1,4000}) \([\d,]{1,15} samples?, [^<]{1,12}\)<\/title><rect ([^<>]{1,300})\/?>/g;
@@ -40,9 +42,10 @@ export class FlameGraphReader implements StreamReader<StacksRead> {
     const svg = this.#file.text();
     if (!/<\/svg>\s*$/.test(svg.slice(-200))) faults.add('cut-picture', null);
     const boxes = boxesIn(svg);
-    if (boxes.length > MAX_BOXES) faults.add('too-many-stacks', null);
+    const { lines, isWhole } = stacksOf(boxes.slice(0, MAX_BOXES));
+    if (boxes.length > MAX_BOXES || !isWhole) faults.add('too-many-stacks', null);
     const raw = new RawReader();
-    for (const line of stacksOf(boxes.slice(0, MAX_BOXES))) raw.push(Buffer.from(`${line}\n`));
+    for (const line of lines) raw.push(Buffer.from(`${line}\n`));
     const result = raw.finish();
     return { ...result, problems: [...faults.list(), ...result.problems] };
   }
@@ -67,9 +70,9 @@ const unescaped = (text: string): string =>
   text.replace(/&(lt|gt|quot|apos|amp);/g, (_, name: string) => ENTITIES[name]!);
 
 /** Each stack as a line of the raw format: what a box has more than the boxes above it are samples of its own. */
-function stacksOf(boxes: readonly Box[]): string[] {
+function stacksOf(boxes: readonly Box[]): { readonly lines: readonly string[]; readonly isWhole: boolean } {
   const root = boxes.find((box) => box.name === 'all');
-  if (!root) return [];
+  if (!root) return { lines: [], isWhole: true };
   // The root is the top row or the bottom one, by the direction in which the picture grows.
   const depth = ({ row }: Box) => Math.abs(row - root.row);
   const ordered = boxes
@@ -77,9 +80,12 @@ function stacksOf(boxes: readonly Box[]): string[] {
     .sort((a, b) => a.first - b.first || depth(a) - depth(b));
   const open: { readonly box: Box; readonly path: string; own: number }[] = [];
   const lines: string[] = [];
+  let left = MAX_WRITTEN;
   const close = () => {
     const { path, own } = open.pop()!;
-    if (own > 0) lines.push(`${path} ${own}`);
+    if (own <= 0) return;
+    left -= path.length;
+    if (left > 0) lines.push(`${path} ${own}`);
   };
   for (const box of ordered) {
     while (open.length > 0 && !holds(open.at(-1)!.box, box, depth)) close();
@@ -89,7 +95,7 @@ function stacksOf(boxes: readonly Box[]): string[] {
     open.push({ box, path, own: box.samples });
   }
   while (open.length > 0) close();
-  return lines;
+  return { lines, isWhole: left > 0 };
 }
 
 const holds = (caller: Box, callee: Box, depth: (box: Box) => number): boolean =>

@@ -228,28 +228,9 @@ const NESTING_TOLERANCE_NS = 1000;
 /** Looks at each kind of event on a track by itself, in order of time, which is that of the file unless somebody sorted it. */
 function overlappingSpans(trace: Trace): readonly CheckResult[] {
   const { data } = trace;
-  const { ts, dur, kind, track } = data;
-  const nests = kindMask(data, (c, phase) => phase === 'X' && NESTING.includes(c));
-  const lanes = data.tracks.length * data.kinds.length;
-  if (lanes > MAX_LANES) return [];
-  const laneOf = (row: number) => track[row]! * data.kinds.length + kind[row]!;
-  const ends = new Array<number[] | undefined>(lanes);
-  let overlaps = 0;
-  let first = -1;
-  for (const row of inOrderOfTime(data, nests, laneOf, lanes)) {
-    const lane = laneOf(row);
-    const start = ts[row]!;
-    ends[lane] ??= [];
-    const open = ends[lane];
-    while (open.length > 0 && open.at(-1)! <= start) open.pop();
-    const end = start + dur[row]!;
-    if (open.length > 0 && end > open.at(-1)! + NESTING_TOLERANCE_NS) {
-      if (first < 0) first = row;
-      overlaps++;
-    }
-    open.push(end);
-  }
+  if (data.tracks.length * data.kinds.length > MAX_LANES) return [];
   const looked = Math.min(data.rows, LOOKED_AT);
+  const { overlaps, first } = overlapsIn(data, looked) ?? overlapsIn(data, looked, byTime(data, looked))!;
   const severity = overlaps > looked * 0.01 ? 'warning' : 'note';
   const part = looked < data.rows ? ` (of the first ${looked} rows)` : '';
   const message = `spans of one kind that overlap on a track without one enclosing the other${part}`;
@@ -257,26 +238,48 @@ function overlappingSpans(trace: Trace): readonly CheckResult[] {
   return found(severity, 'overlapping-spans', overlaps, message, consequence, { unit: 'row', at: first });
 }
 
-/** The first rows that nest. They are sorted only if time runs backwards on a lane. */
-function inOrderOfTime(
-  { rows, ts, dur, kind }: TraceData,
-  nests: Uint8Array,
-  laneOf: (row: number) => number,
-  lanes: number,
-): Uint32Array {
-  const found: number[] = [];
+/** The first `count` rows, or those of `order`. Null: time runs backwards on a lane. */
+function overlapsIn(data: TraceData, count: number, order: Uint32Array | null = null) {
+  const { ts, dur, kind, track } = data;
+  const nests = nestingKinds(data);
+  const lanes = data.tracks.length * data.kinds.length;
   const last = new Float64Array(lanes).fill(Number.NEGATIVE_INFINITY);
-  let isSorted = true;
-  for (let row = 0; row < Math.min(rows, LOOKED_AT); row++) {
-    if (nests[kind[row]!] === 0 || Number.isNaN(ts[row]!)) continue;
-    const lane = laneOf(row);
-    isSorted &&= ts[row]! >= last[lane]!;
-    last[lane] = ts[row]!;
-    found.push(row);
-  }
-  const order = Uint32Array.from(found);
-  return isSorted ? order : sortByTime(order, ts, dur);
+  const ends = new Array<number[] | undefined>(lanes);
+  let [overlaps, first, isSorted] = [0, -1, true];
+  inBlocks(order?.length ?? count, (from, to) => {
+    for (let i = from; i < to && isSorted; i++) {
+      const row = order ? order[i]! : i;
+      const start = ts[row]!;
+      if (nests[kind[row]!] === 0 || Number.isNaN(start)) continue;
+      const lane = track[row]! * data.kinds.length + kind[row]!;
+      isSorted = start >= last[lane]!;
+      last[lane] = start;
+      ends[lane] ??= [];
+      const open = ends[lane];
+      while (open.length > 0 && open.at(-1)! <= start) open.pop();
+      const end = start + dur[row]!;
+      if (open.length > 0 && end > open.at(-1)! + NESTING_TOLERANCE_NS) {
+        if (first < 0) first = row;
+        overlaps++;
+      }
+      open.push(end);
+    }
+  });
+  return isSorted ? { overlaps, first } : null;
 }
+
+function byTime(data: TraceData, count: number): Uint32Array {
+  const { ts, dur, kind } = data;
+  const nests = nestingKinds(data);
+  const rows = Uint32Array.from({ length: count }, (_, row) => row);
+  return sortByTime(
+    rows.filter((row) => nests[kind[row]!] === 1 && !Number.isNaN(ts[row]!)),
+    ts,
+    dur,
+  );
+}
+
+const nestingKinds = (data: TraceData) => kindMask(data, (c, phase) => phase === 'X' && NESTING.includes(c));
 
 /** The first rows tell whether a trace has such spans. Counting all of millions would take too long. */
 const LOOKED_AT = 100_000;

@@ -129,6 +129,14 @@ describe('start-up', () => {
     expect(startUp!.left).toBe(0);
   });
 
+  it('is not what takes the job down after all work of the GPU', () => {
+    const cold = 'host 1  cuModuleLoadData 0-5000 | cudaLaunchKernel 5001-5003 #1\n gpu 7  gemm 5010-9000 #1';
+    const down = 'host 1  cudaDeviceSynchronize 0-10 | cudaFree 20-3020';
+    const { startUp, time } = run([cold, 9000], [down, 4000]);
+    expect(startUp!.time).toBe(5_000_000);
+    expect(time.compute).toBe(3_990_000);
+  });
+
   it('is not seen in an operator that was fast before: another process may have had its core', () => {
     const stepOf = (ms: number) =>
       `host 1  ProfilerStep#0 0-${100 + ms} | aten::mm 10-50 | aten::relu 60-${70 + ms}`;

@@ -140,8 +140,8 @@ export class LevelWatch {
   }
 
   /** Null: what it was is over already. */
-  #changed(direction: 'up' | 'down', age: number, noise: Noise, margin: number): LevelChange | null {
-    const since = this.#latest.slice(-Math.min(age, KEPT));
+  #changed(direction: 'up' | 'down', began: number, noise: Noise, margin: number): LevelChange | null {
+    const { since, age } = beginningOf(this.#latest.slice(-Math.min(began, KEPT)), began, noise.mean);
     const sign = direction === 'up' ? 1 : -1;
     const beyond = (values: readonly number[]) => sign * (median(values) - noise.mean) > margin;
     if (!beyond(since) || !beyond(since.slice(-LATEST))) return null;
@@ -173,6 +173,25 @@ export class LevelWatch {
     const released = isShifted ? Math.max(0, this.#held.length - MOST_HELD) : this.#held.length - HELD_BACK;
     for (const usual of this.#held.splice(0, released)) noise.add(usual);
   }
+}
+
+/** The two parts must fit so many times better than one level since the beginning of the bets. */
+const FITS_BETTER = 0.7;
+
+/**
+ * When the change began: bets may also have won a little before it, on a level that drifted. So of the values since then, the first
+ * ones may still be at the level of before.
+ */
+function beginningOf(since: readonly number[], began: number, before: number) {
+  const cost = (values: readonly number[], level: number) =>
+    values.reduce((sum, v) => sum + Math.abs(v - level), 0);
+  let best = { cost: FITS_BETTER * cost(since, median(since)), from: 0 };
+  for (let from = 1; from <= since.length - LATEST; from++) {
+    const late = since.slice(from);
+    const split = cost(since.slice(0, from), before) + cost(late, median(late));
+    if (split < best.cost) best = { cost: split, from };
+  }
+  return { since: since.slice(best.from), age: best.from === 0 ? began : since.length - best.from };
 }
 
 function isSteady(values: readonly number[], least: number): boolean {

@@ -1,6 +1,7 @@
 import { mean } from '../../base/statistics.js';
 import { formatTime, ms } from '../../base/units.js';
 import type { IncidentCause } from '../../model/incident.js';
+import type { Change } from '../machine/machine-causes.js';
 import type { Machines } from '../machine/machines.js';
 import { isMoreWork, type PartChange, partChanges } from './phase-change.js';
 import type { RankWatch } from './rank-watch.js';
@@ -49,11 +50,13 @@ export function explainChange(watches: readonly RankWatch[], step: number, grown
 export function withMachines(
   why: Explanation,
   machines: Machines | null,
-  change: { readonly onset: number; readonly detected: number; readonly times: number },
+  change: Omit<Change, 'cause'>,
 ): Explanation {
-  if (why.isMoreWork || !(change.detected > change.onset)) return why;
+  if (!(change.detected > change.onset)) return why;
   const found = machines?.explain(why.ranks, { ...change, cause: why.cause });
-  return found ? { ...why, cause: found.cause, evidence: [found.evidence, ...why.evidence] } : why;
+  // A GPU at a lower clock computes longer, and an optimizer that waits for memory does not: that looks like more work.
+  if (!found || (why.isMoreWork && found.cause !== 'gpu-clock')) return why;
+  return { ...why, isMoreWork: false, cause: found.cause, evidence: [found.evidence, ...why.evidence] };
 }
 
 const NOTHING_KNOWN: Explanation = { cause: 'unknown', ranks: [], evidence: [], isMoreWork: false, grew: 0 };

@@ -40,6 +40,8 @@ interface Behind extends Omit<Changed, 'change' | 'before' | 'after'> {
 
 /** What is over sooner is no incident: someone compiled something. ms. Grows with the age of the job. */
 const LASTS = { least: 10_000, most: 60_000, share: 1 / 30 };
+/** What has cost less time is not worth a message: machines are a few percent slower for a while. Grows alike. ms. */
+const COSTS = { least: 3000, most: 20_000, share: 1 / 100 };
 /** Rises after which a slow-down is one that grows. */
 const GROWING = 3;
 
@@ -214,15 +216,16 @@ export class IncidentBook {
     for (const open of this.#open.values()) {
       if (open.isPublished) continue;
       const since = now.time - Date.parse(open.incident.time ?? '');
-      if (since < this.#mustLast(now)) continue;
+      if (since < this.#atLeast(LASTS, now) || since * lostShare(open.incident) < this.#atLeast(COSTS, now))
+        continue;
       open.isPublished = true;
       this.#all.push(open.incident);
       this.#publish(open.incident);
     }
   }
 
-  #mustLast(now: Moment): number {
-    return Math.max(LASTS.least, Math.min(LASTS.most, (now.time - this.#firstTime) * LASTS.share));
+  #atLeast({ least, most, share }: typeof LASTS, now: Moment): number {
+    return Math.max(least, Math.min(most, (now.time - this.#firstTime) * share));
   }
 
   #add(key: string, instead: Open | null, what: What): void {
@@ -265,3 +268,7 @@ export class IncidentBook {
     this.#publish(incident);
   }
 }
+
+/** Of the time since the beginning, what was lost, or won. Memory is worth a message before it costs anything. */
+const lostShare = ({ kind, before_ms, after_ms }: Incident): number =>
+  kind === 'leak' ? Number.POSITIVE_INFINITY : Math.abs(after_ms - before_ms) / Math.max(after_ms, before_ms);

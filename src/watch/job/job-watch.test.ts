@@ -26,6 +26,29 @@ describe('a job that changes', () => {
     expect(incident!.evidence[0]).toMatch(/^data_wait: 2\.\d+ ms → 1[34]\.\d+ ms per step/);
   });
 
+  it('on a quiet machine, a slow-down is one incident, and not also pauses that come more often', () => {
+    const found = brief({ steps: 6000, noise: 0.003, of: (step) => (step < 3000 ? {} : { data: 152 }) });
+    expect(found).toEqual([{ kind: 'slower', cause: 'loader', ranks: [], state: 'open' }]);
+  });
+
+  it('a large change after a small drift begins where it begins, and has its own size', () => {
+    const [incident, ...more] = watchSimulated({
+      steps: 6000,
+      noise: 0.003,
+      of: (step) => (step < 2700 ? {} : step < 3000 ? { forward: 31.3 } : { forward: 31.3, data: 102 }),
+    });
+    expect(more).toEqual([]);
+    expect(Math.abs(incident!.step - 3000)).toBeLessThanOrEqual(20);
+    expect(incident!.change).toBeCloseTo(1, 1);
+    expect(incident!.cause).toBe('loader');
+  });
+
+  it('a slow-down of 4% is an incident once it has cost something, and none if it ends before', () => {
+    const shifted = (to: number) => (step: number) => (step >= 3000 && step < to ? { other: 6 } : {});
+    expect(brief({ steps: 6000, noise: 0.003, of: shifted(3400) })).toEqual([]);
+    expect(brief({ steps: 6000, noise: 0.003, of: shifted(6000) })).toHaveLength(1);
+  });
+
   it('one of eight ranks gets slower: it is named, and the ranks that wait for it are not', () => {
     const found = brief({
       steps: 12_000,
@@ -48,7 +71,8 @@ describe('a job that changes', () => {
   it('the optimizer does not slow down with the passes: more work per step, and no alarm', () => {
     const [incident, ...more] = watchSimulated({
       steps: 12_000,
-      of: (step) => (step < 6000 ? {} : { forward: 45, backward: 90 }),
+      // Larger activations push its data out of the caches.
+      of: (step) => (step < 6000 ? {} : { forward: 57, backward: 114, optimizer: 8 }),
     });
     expect(more).toEqual([]);
     expect(incident).toMatchObject({ kind: 'more-work', alarm: false, fix: null, rank_hours_per_hour: null });

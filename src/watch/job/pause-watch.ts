@@ -49,6 +49,11 @@ export class PauseWatch {
     this.#seen = 0;
   }
 
+  /** The pace has changed: what took longer before that was the new pace already. */
+  paceChanged(): void {
+    this.#kinds.get(IN_STEPS)?.rate.settle();
+  }
+
   collect(outside: ReadonlyMap<string, number>): void {
     for (const [name, ms] of outside) this.#outside.set(name, (this.#outside.get(name) ?? 0) + ms);
   }
@@ -95,6 +100,9 @@ export class PauseWatch {
     const isPause = (c: number) => c >= LEAST_PAUSE * usual;
     const recent = costs.slice(-age);
     const late = recent.filter(isPause);
+    // Most of the steps take longer: that is no pause, but how long they take now.
+    const sinceFirst = recent.slice(recent.findIndex(isPause));
+    if (name === IN_STEPS && 2 * late.length > sinceFirst.length) return null;
     const between = since.slice(recent.findIndex(isPause) + 1, recent.findLastIndex(isPause) + 1);
     const cost = late.reduce((sum, c) => sum + c, 0);
     if (late.length < 3 || cost < LEAST_SHARE * (name === IN_STEPS ? ms : ms + cost)) return null;

@@ -14,6 +14,8 @@ export interface MachineCause {
 export interface Change {
   readonly onset: number;
   readonly detected: number;
+  /** The first step. What the machine did before it, importing for instance, is not usual. */
+  readonly begun: number;
   readonly cause: IncidentCause;
   readonly times: number;
 }
@@ -28,6 +30,8 @@ const EXPLAINS = 0.4;
 /** More waiting for a core than before, as a share of the step, and by this factor. It must also explain the change. */
 const LEAST_WAITED = 0.03;
 const MORE_WAITED = 1.25;
+/** By this factor more CPU time of the job itself: then its own threads may be in each other's way. */
+const MORE_OWN = 1.1;
 /** More cores that other programs use. Less is what a machine does anyway. */
 const LEAST_OTHERS = 0.25;
 /** More of the time held back by a quota or by the host of a virtual machine. */
@@ -77,8 +81,11 @@ export interface GpuHost {
 
 type Between = (from: number, to: number) => Usage | null;
 
-function usageAround(between: Between, { onset, detected }: Change): readonly [Usage | null, Usage | null] {
-  const [before, since] = [between(onset - BEFORE_MS, onset), between(onset, detected)];
+function usageAround(
+  between: Between,
+  { onset, detected, begun }: Change,
+): readonly [Usage | null, Usage | null] {
+  const [before, since] = [between(Math.max(onset - BEFORE_MS, begun), onset), between(onset, detected)];
   const isEnough = (u: Usage | null) => u !== null && u.seconds >= LEAST_SECONDS;
   return [isEnough(before) ? before : null, isEnough(since) ? since : null];
 }
@@ -120,8 +127,8 @@ function processCause(
 }
 
 /**
- * Whether a thread of the job waits for a core so much longer in each step that this explains the change. If other programs use
- * no more than before, the threads of the job are in each other's way.
+ * Whether a thread of the job waits for a core so much longer in each step that this explains the change. If the job itself runs
+ * more than before, and other programs do not, its threads are in each other's way.
  */
 function crowdedOut(before: Usage, since: Usage, times: number, on: string): string | null {
   const waits = since.names
@@ -139,11 +146,11 @@ function crowdedOut(before: Usage, since: Usage, times: number, on: string): str
   const more = now * times - old;
   if (more < Math.max(LEAST_WAITED, EXPLAINS * (times - 1)) || now * times < MORE_WAITED * old) return null;
   const [others, othersBefore] = [since.mean(USAGE.others), before.mean(USAGE.others)];
-  const isKnown = Number.isFinite(others - othersBefore);
-  const wantsMore = since.mean(USAGE.ran) > 1.1 * before.mean(USAGE.ran);
-  if (isKnown ? others - othersBefore < LEAST_OTHERS : wantsMore) return null;
+  // Unknown: false. Of a large machine, most cores are none of the job's.
+  const othersGrew = others - othersBefore >= LEAST_OTHERS;
+  if (!othersGrew && since.mean(USAGE.ran) > MORE_OWN * before.mean(USAGE.ran)) return null;
   const cores = (n: number) => n.toFixed(n < 10 ? 1 : 0);
-  const use = isKnown
+  const use = othersGrew
     ? `. Other programs use ${cores(others)} cores there; before: ${cores(othersBefore)}`
     : '';
   return `${thread} waits for a core ${formatWholePercent(share(now))} of the time${on}; before: ${formatWholePercent(share(old))}${use}`;

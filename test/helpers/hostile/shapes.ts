@@ -1,32 +1,11 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { overlappingZip, tar, zip, zstdFrame } from '../archives.js';
 import { EVENT_SHAPES, type Events, range, rankEvents } from './events.js';
-
-/** Input that grows in one direction. */
-export interface Shape {
-  /** What there is more and more of. */
-  readonly name: string;
-  /** How many in `npm test`; four times as many in its second size. */
-  readonly few: number;
-  /** How many in `npm run soak`. */
-  readonly many: number;
-  /** In addition to `diagnose PATH`. */
-  readonly options?: readonly string[];
-  /** Writes the input into a folder that is there. */
-  write(folder: string, n: number): Promise<void>;
-}
+import { READER_SHAPES } from './reader-shapes.js';
+import { one, put, type Shape } from './shape.js';
 
 const HEADER = '"schemaVersion":1,"deviceProperties":[{"id":0,"name":"NVIDIA H200"}]';
 const trace = (events: Events, header = HEADER) => `{${header},"traceEvents":${JSON.stringify(events)}}`;
-const put = async (folder: string, path: string, data: string | Uint8Array) => {
-  await mkdir(dirname(join(folder, path)), { recursive: true });
-  await writeFile(join(folder, path), data);
-};
-const one = (name: string, data: (n: number) => string | Uint8Array) => (folder: string, n: number) =>
-  put(folder, name, data(n));
-
 const SMALL = trace(EVENT_SHAPES.steps!(20));
 /** One event: nothing to analyze. */
 const TINY = '{"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":1}]}';
@@ -333,4 +312,4 @@ const otherShapes: readonly Shape[] = [
   { name: 'steps of 4 ranks', few: 500, many: 8000, write: ranksWith(() => ALL, Number.POSITIVE_INFINITY) },
 ];
 
-export const SHAPES: readonly Shape[] = [...traceShapes, ...otherShapes];
+export const SHAPES: readonly Shape[] = [...traceShapes, ...otherShapes, ...READER_SHAPES];
