@@ -98,7 +98,8 @@ function jobs(folder: string): void {
   };
   for (const { name, acceptable_bottlenecks } of truth.jobs) {
     const path = join(folder, `${name}.json`);
-    if (existsSync(path)) note('jobs', name, JSON.parse(readFileSync(path, 'utf8')), acceptable_bottlenecks);
+    const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
+    if (text.startsWith('{')) note('jobs', name, JSON.parse(text), acceptable_bottlenecks);
   }
 }
 

@@ -142,7 +142,9 @@ const rank = z.strictObject({
         .describe('part of communication hidden by compute; null: there is none'),
     })
     .nullable()
-    .describe('interval unions over all GPU work in the file; null without GPU work'),
+    .describe(
+      'interval unions over GPU work, as HTA defines them: with two or more steps, work whose launch was recorded before the end of the last step; null without GPU work',
+    ),
 });
 
 const manyRanks = z.strictObject({

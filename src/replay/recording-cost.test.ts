@@ -122,8 +122,10 @@ describe('the estimate', () => {
     expect(high.share).toBeCloseTo(1 - 0.52 / 1.2, 6);
   });
 
-  it('costs a job without a GPU a third of a microsecond per operator', () => {
-    expect(costOnCpu(1000, 100)).toBe(320_000 + 60_000);
+  it('costs a job without a GPU 2.8 times as long per operator as making a view takes, on any machine', () => {
+    expect(costOnCpu(1000, 100, 100)).toBe(280_000 + 30_000);
+    expect(costOnCpu(1000, 100, 600)).toBe(6 * (280_000 + 30_000));
+    expect(costOnCpu(1000, 0, null)).toBeCloseTo(644_000, 0);
   });
 
   it('without a replay, an event costs half of what it may take', () => {

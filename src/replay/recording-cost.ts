@@ -48,15 +48,22 @@ export function costOfEvents(plan: Plan | null, events: number, frames: number):
 }
 
 /**
- * Without a GPU nothing but operators and frames is recorded, and that is ten times cheaper: the median of eleven loops is 0.32 µs
- * per operator, and two loops with stacks give 0.4 and 0.7 µs per frame (docs/method/recording-cost.md).
+ * Without a GPU nothing but operators and frames is recorded, and that is cheaper. What it costs depends on the machine, 0.3 to 2 µs per
+ * operator, so it is counted in the recorded times of operators that do nothing but make a view. Fitted on 18 loops
+ * (zoo/calibrate-cpu.ts, docs/method/recording-cost.md); the cost of a frame is that of two loops with stacks.
  */
-const PER_CPU_OPERATOR_NS = 320;
-const PER_CPU_FRAME_NS = 600;
+const VIEWS_PER_OPERATOR = 2.8;
+const VIEWS_PER_FRAME = 3;
+/** If the trace has too few views: between the fast and the slow machine of the fit (0.13 to 0.8 µs). */
+const USUAL_VIEW_NS = 230;
 
-/** For a job without a GPU. */
-export const costOnCpu = (operators: number, frames: number): Ns =>
-  ns(operators * PER_CPU_OPERATOR_NS + frames * PER_CPU_FRAME_NS);
+/** For a job without a GPU. `viewTime`: see HostTree. */
+export const costOnCpu = (
+  operators: number,
+  frames: number,
+  viewTime: number | null,
+  perOperator = VIEWS_PER_OPERATOR,
+): Ns => ns((viewTime ?? USUAL_VIEW_NS) * (operators * perOperator + frames * VIEWS_PER_FRAME));
 
 /** Host time of a launch under the profiler, ns. Null: too few launches to tell. */
 export function launchTime({ nodes, works }: Plan): number | null {

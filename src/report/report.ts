@@ -169,7 +169,7 @@ export interface ReportRank {
     readonly offset_us: Us;
     readonly error_us: Us;
   } | null;
-  /** interval unions over all GPU work in the file; null without GPU work */
+  /** interval unions over GPU work, as HTA defines them: with two or more steps, work whose launch was recorded before the end of the last step; null without GPU work */
   readonly gpu: {
     readonly span_us: Us;
     readonly compute_us: Us;

@@ -11,7 +11,7 @@ import { acceleratorOf } from './accelerator.js';
 import { extractCollectives } from './collectives/extract.js';
 import { deviceCounters } from './detail/device-counters.js';
 import { hardwareUse } from './detail/hardware-use.js';
-import { buildHostTree, recomputedTime } from './detail/host-tree.js';
+import { buildHostTree, recomputedTime, viewTime } from './detail/host-tree.js';
 import { inputFacts } from './detail/input-facts.js';
 import { buildKernelTable } from './detail/kernel-table.js';
 import { loaderQueue, workerPace } from './detail/loader-queue.js';
@@ -201,6 +201,7 @@ function factsOf(trace: Trace, range: StepRange | null): TraceFacts | null {
               ? NO_PAUSES
               : findPauses(host, inDetail, operators, osCalls(trace, host.threads)),
             recomputed: recomputedTime(tree),
+            viewTime: viewTime(trace, tree),
             hardware: hardwareUse({
               trace,
               work,

@@ -54,6 +54,8 @@ interface DetailFacts {
   readonly pauses: Pauses;
   /** ns of host calls that run forward operators again in backward. */
   readonly recomputed: number;
+  /** How long the trace says that making a view takes, ns: what recording costs on this machine. Null: too few views. */
+  readonly viewTime: number | null;
   /** Null: no shapes were recorded. */
   readonly hardware: HardwareUse | null;
 }

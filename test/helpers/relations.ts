@@ -87,6 +87,47 @@ export function renamed(file: TraceFile): TraceFile {
   });
 }
 
+/**
+ * In every marked step but the first, the host waits this long before anything else: for input if `waitsFor` names a request for a
+ * batch, else for no recorded reason. What was launched before goes on meanwhile.
+ */
+export function withWaits(file: TraceFile, us: number, waitsFor: string | null): TraceFile {
+  const marks = file.traceEvents.filter((e) => isMark(e) && e.cat === 'user_annotation');
+  const starts = marks
+    .map((e) => e.ts!)
+    .sort((a, b) => a - b)
+    .slice(1);
+  const { pid, tid } = marks[0]!;
+  const before = (time: number) => starts.filter((at) => at < time).length * us;
+  const launched = new Map(file.traceEvents.filter(isCall).map((e) => [correlationOf(e), e.ts!] as const));
+  const moved = file.traceEvents.map((e) => {
+    if (e.ts === undefined) return e;
+    if (isGpu(e) || e.cat === 'gpu_user_annotation') {
+      const launch = launched.get(correlationOf(e)) ?? e.ts;
+      return { ...e, ts: e.ts + before(launch) };
+    }
+    // The wait is inside what began right with the step.
+    const dur = e.dur === undefined ? {} : { dur: e.dur + before(e.ts + e.dur) - before(e.ts) };
+    return { ...e, ts: e.ts + before(e.ts), ...dur };
+  });
+  const waits = starts.flatMap((at, i) =>
+    waitsFor === null
+      ? []
+      : [
+          {
+            ph: 'X',
+            cat: 'user_annotation',
+            name: waitsFor,
+            pid: pid!,
+            tid: tid!,
+            ts: at + i * us + 0.5,
+            dur: us - 1,
+          },
+        ],
+  );
+  return withEvents(file, [...moved, ...waits]);
+}
+
 /** Without the calls by which a loader's pin thread shows that a batch has arrived. */
 export const withoutPins = (file: TraceFile) => filtered(file, (e) => e.name !== 'cudaPointerGetAttributes');
 

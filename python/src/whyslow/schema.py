@@ -323,7 +323,10 @@ class ReportRank:
     clock: ReportRankClock | None
     """relative to the reference rank; null: not comparable"""
     gpu: ReportRankGpu | None
-    """interval unions over all GPU work in the file; null without GPU work"""
+    """
+    interval unions over GPU work, as HTA defines them: with two or more steps, work whose launch was recorded before
+    the end of the last step; null without GPU work
+    """
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,18 @@ describe('compareStepTimes', () => {
     expect(speedup.high).toBeGreaterThan(1 / 1.05);
   });
 
+  it('gives the inverse for the other direction', () => {
+    for (const [a, b] of [
+      [noisy(30, 100, 1, 0.3), noisy(12, 140, 2, 0.3)],
+      [noisy(200, 100, 3), noisy(200, 101, 4)],
+    ] as const) {
+      const [there, back] = [compareStepTimes([a], [b]).speedup, compareStepTimes([b], [a]).speedup];
+      expect(there.low * back.high).toBeCloseTo(1, 6);
+      expect(there.high * back.low).toBeCloseTo(1, 6);
+      expect(there.likely * back.likely).toBeCloseTo(1, 6);
+    }
+  });
+
   it('says that nothing changed where the interval is narrow around 1', () => {
     expect(compareStepTimes([noisy(500, 100, 1, 0.02)], [noisy(500, 100, 2, 0.02)]).verdict).toBe('same');
   });

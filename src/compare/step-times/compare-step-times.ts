@@ -30,13 +30,17 @@ export function compareStepTimes(
   { level = DEFAULT_LEVEL, doubt = [0, 0] }: CompareOptions = {},
 ): StepComparison {
   const random = new Random(SEED);
-  const [left = [], right = []] = drawRuns([before, after], random);
-  const runs = [...left, ...right];
-  const spread = spreadOf(squaresOf(left) + squaresOf(right), runs.length - 2, runs);
-  const [leftDraws, rightDraws] = [left, right].map((side) => meanDraws(drawAgain(side, spread, random)));
-  const likely = logMean(left) - logMean(right);
+  // The slower side draws first, so that comparing in the other direction gives the inverse.
+  const isFaster = meanOf(before) < meanOf(after);
+  const [slow = [], fast = []] = drawRuns(isFaster ? [after, before] : [before, after], random);
+  const runs = [...slow, ...fast];
+  const spread = spreadOf(squaresOf(slow) + squaresOf(fast), runs.length - 2, runs);
+  const [slowDraws, fastDraws] = [slow, fast].map((side) => meanDraws(drawAgain(side, spread, random)));
+  const sign = isFaster ? -1 : 1;
+  const likely = sign * (logMean(slow) - logMean(fast));
   const error = Math.hypot(doubt[0], doubt[1]);
-  const draws = leftDraws!.map((d, i) => likely + d - rightDraws![i]! + error * random.normal());
+  const draws = slowDraws!.map((d, i) => likely + sign * (d - fastDraws![i]! + error * random.normal()));
+  const [left, right] = isFaster ? [fast, slow] : [slow, fast];
   return conclude({ left, right, likely, draws, spread, level });
 }
 
@@ -81,6 +85,7 @@ function verdictOf(low: number, high: number): StepVerdict {
 }
 
 /** Runs count alike, however long they are. */
+const meanOf = (runs: readonly RunSteps[]): number => mean(runs.map((steps) => mean(steps)));
 const logMean = (runs: readonly RunDraws[]): number => mean(runs.map((run) => Math.log(run.mean)));
 
 function squaresOf(runs: readonly RunDraws[]): number {

@@ -77,9 +77,10 @@ export function estimatedStep(facts: TraceFacts, baseline: Baseline | null): num
   if (baseline?.faithful)
     return Math.max(recorded * LEAST_LEFT, recorded - (baseline.replayed - baseline.unprofiled));
   if (!facts.detail) return recorded;
-  const { plan, events, frames, steps } = facts.detail;
+  const { plan, events, frames, steps, viewTime } = facts.detail;
   // Without a plan to replay, subtract the recording cost, but never more than the GPU was idle.
-  if (!facts.hasGpuWork) return Math.max(recorded * LEAST_LEFT, recorded - costOnCpu(events, frames) / steps);
+  if (!facts.hasGpuWork)
+    return Math.max(recorded * LEAST_LEFT, recorded - costOnCpu(events, frames, viewTime) / steps);
   const perStep = costOfEvents(plan, events, frames) / steps;
   const idle = ['idle_host', 'idle_sync', 'idle_other'] as const;
   const slack = idle.reduce((ns, c) => ns + facts.time[c], 0);

@@ -57,7 +57,7 @@ describe('the step without the profiler', () => {
   });
 
   it('is corrected for jobs without a GPU', () => {
-    expect(ms(draw(ON_CPU))).toBeCloseTo(20 - 0.1 * 0.32);
+    expect(ms(draw(ON_CPU))).toBeCloseTo(20 - 0.1 * 2.8 * 0.23);
   });
 });
 

@@ -1,5 +1,6 @@
 import { inBlocks } from '../../base/blocks.js';
 import { upperBound } from '../../base/search.js';
+import { quantile } from '../../base/statistics.js';
 import { Category } from '../../model/category.js';
 import { sortByTime } from '../../model/time-order.js';
 import { kindMask, type Trace } from '../../model/trace.js';
@@ -168,4 +169,20 @@ function leaveOutClosures(tree: Omit<HostTree, 'indexOf'>, ownRoles: (index: num
     }
     if (tree.start[i]! < lastBackward) tree.roles[i]! &= ~Role.optimizer;
   }
+}
+
+/** It makes a view and touches no data, so what it takes is what dispatching and recording an operator takes. */
+const MAKES_VIEW = 'aten::as_strided';
+const ENOUGH_VIEWS = 15;
+/** A quick one, but not the quickest, as for launches (replay/recording-cost.ts). */
+const QUICK = 0.3;
+
+/** Null: too few views were made. */
+export function viewTime({ data, strings }: Trace, { row }: HostTree): number | null {
+  const isView = strings.memo((name) => Number(name === MAKES_VIEW));
+  const times = Array.from(
+    row.filter((r) => isView(data.name[r]!) === 1),
+    (r) => data.dur[r]!,
+  );
+  return times.length < ENOUGH_VIEWS ? null : quantile(times, QUICK);
 }

@@ -217,6 +217,7 @@ export const lightFactsShape: Shape<TraceFacts> = checked(
         frames: whole(),
         pauses: pausesShape,
         recomputed: number(),
+        viewTime: nullable(amount()),
         hardware: exactly(null),
       }),
     ),
