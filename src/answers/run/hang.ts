@@ -137,7 +137,7 @@ function fromStacks(stacks: readonly ProcessStacks[], isStuck: boolean, processe
       0,
       unknown(
         stacks.some((s) => s.kind === 'samples')
-          ? 'in most samples the training thread does nothing that is known to hold up training'
+          ? 'in most samples the main thread does nothing that is known to hold up a training job'
           : 'one look at the stack cannot distinguish slow from stuck',
       ),
       AGAIN,
