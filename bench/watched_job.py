@@ -23,6 +23,8 @@ COMPUTES = "neighbor" in NAME or "compute" in NAME
 SLOW = 6 if "slow" in NAME else 0 if COMPUTES else 1
 # Per step. On a machine with much memory, only a fast leak is a danger.
 LEAK_MB = float(os.environ.get("WATCHED_LEAK_MB", "5"))
+# In a row. On a fast disk, few of them cost nothing.
+SAVES = int(os.environ.get("WATCHED_SAVES", "4"))
 # Steps before this one are not part of the pace that is printed.
 STEADY = 200
 # Ends by itself: it must not outlive the job by much.
@@ -126,7 +128,7 @@ class Job:
         elif changed and NAME == "leak":
             self.kept.append(torch.ones(int(LEAK_MB * 250_000)))
         elif changed and NAME == "checkpoint" and step % 60 == 0:
-            self.save(4)
+            self.save(SAVES)
 
     def healthy(self, step: int) -> None:
         if "evaluation" in NAME and step % 300 == 299:

@@ -28,6 +28,8 @@ const COMMANDS = {
     return [
       ['diagnose', '--json', large],
       ['diagnose', fixture('data_io_w0')],
+      // With shapes and stacks.
+      ['diagnose', fixture('fat_trace')],
     ];
   },
 };

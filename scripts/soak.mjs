@@ -35,10 +35,6 @@ const PARTS = {
     for (const script of ['test/soak/examples.ts', 'test/soak/tutorial.ts'])
       if (tryRun('node', ['--import', 'tsx', script]) !== 0) failed.push(script);
   },
-  // Needs `prometheus` from Debian's packages.
-  prometheus: () => {
-    if (tryRun('node', ['--import', 'tsx', 'test/soak/prometheus.ts']) !== 0) failed.push('prometheus');
-  },
   loggers: () => {
     if (tryRun('node', ['test/soak/loggers/run.mjs']) !== 0) failed.push('verdicts in loggers');
   },

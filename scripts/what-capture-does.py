@@ -65,11 +65,12 @@ All are daemons and end with the capture.
 | `whyslow-stacks` | the first step | looks at Python stacks (`sys._current_frames`) a few times per second; `stacks=False` turns it off |
 | `whyslow-stuck` | the first step | looks every few seconds whether steps still end; `stuck_after=0` turns it off |
 | `whyslow-control` | the first step | looks once per second for requests of `whyslow capture` in `OUT/control` |
+| `whyslow-alerts` | the first incident | only with `whyslow watch --notify wandb` or `mlflow`: passes incidents on to the run that the job has there |
 | `whyslow-compress` | the first trace | compresses traces, at the lowest priority |
 
 ## What is recorded
 
-All files are in the folder that you choose (`out`). Nothing is sent anywhere, and no file outside that folder is written.
+All files are in the folder that you choose (`out`). Nothing is sent anywhere but the incidents that `--notify wandb` or `mlflow` asks for, and no file outside that folder is written.
 
 | file | holds |
 | --- | --- |

@@ -99,7 +99,7 @@ describe('triage of a GPU job', () => {
     expect(verdictOf(job)).toBe(expected);
   });
 
-  it('calls out heat, a low clock, and little power behind “100 %”', () => {
+  it('calls out heat, a low clock, and little power behind “100%”', () => {
     const of = (line: string) => judge({ processes: [pegged], gpuText: table(...Array(4).fill(line)) });
     expect(of('0 310 88 80 100 40 3201 1050 0 1').verdict).toMatchObject({
       bottleneck: 'gpu',

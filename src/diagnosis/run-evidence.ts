@@ -8,6 +8,7 @@ import { type Hang, hangOf } from './hang/hang.js';
 import { type OftenLast, oftenLast } from './hang/often-last.js';
 import { type ProcessStacks, processStacks, type RankProfile } from './hang/process-stacks.js';
 import type { RankDump } from './hang/progress.js';
+import { rasEvidence } from './hang/ras.js';
 import type { RankActivity } from './ranks/rank-activity.js';
 
 export { MEMORY_KINDS, type MemoryKind } from '../memory/kinds.js';
@@ -31,6 +32,8 @@ export interface RunEvidence {
   readonly stacks: readonly ProcessStacks[];
   /** An allocation failed, and the job did not go on. */
   readonly ranOut: boolean;
+  /** One answer of NCCL's RAS, which shows nothing by itself. */
+  readonly isOneLook?: boolean;
   /** `whyslow run` took dumps and stacks because no step ended any more. */
   readonly isStuck: boolean;
   /** What samples of /proc say, by rank. */
@@ -69,7 +72,10 @@ export function runEvidence(
   );
   const ranked = <T extends { readonly rank: number | null }>(all: readonly T[], rank: number | null): T[] =>
     all.map((one) => ({ ...one, rank: one.rank ?? rank }));
-  const dumps = rankDumps(beside);
+  const ras = rasEvidence(beside.flatMap(({ evidence }) => evidence.ras ?? []));
+  // Recorders know the order of calls, which RAS does not.
+  const own = rankDumps(beside);
+  const dumps = own.length > 0 ? own : ras.dumps;
   return {
     compiled: logs.flatMap(({ log, rank }) => ranked(log.functions, rank)),
     graphBreaks: logs.flatMap(({ log, rank }) => ranked(log.graphBreaks, rank)),
@@ -83,8 +89,9 @@ export function runEvidence(
     memory: beside.flatMap(({ evidence, hints }) =>
       (evidence.memory ?? []).map((facts) => ({ rank: hints.rank, facts })),
     ),
-    stacks: processStacks(rankProfiles(beside)),
+    stacks: processStacks([...ras.silent, ...rankProfiles(beside)]),
     ranOut: beside.some(({ path }) => OF_FAILED_JOB.test(path)),
+    isOneLook: ras.isOneLook,
     isStuck: beside.some(({ path }) => OF_STUCK_JOB.test(path)),
     activity,
   };

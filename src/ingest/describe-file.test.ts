@@ -37,12 +37,7 @@ describe('a file that no reader knows', () => {
     [
       'the status of NCCL’s RAS',
       said('Job summary\n===========\n\n  Nodes  Processes         GPUs\n(total)   per node  per process\n'),
-      /differs between versions of NCCL.*whyslow triage --stacks/,
-    ],
-    [
-      'the same as JSON',
-      said('{\n  "nccl_version": "2.29.1",\n  "timestamp": "x",\n  "communicators_count": 1,'),
-      /counts collectives.*nccl_trace_rank/,
+      /differs between versions of NCCL.*ncclras -f json.*whyslow triage --stacks/,
     ],
     ['what nvprof prints', said('==77== NVPROF is profiling process 77'), /nvprof.*nsys profile/],
     ['a table of Nsight Compute', said('"ID","Process ID","Process Name"\n'), /Nsight Compute/],

@@ -83,11 +83,7 @@ const REFUSALS: readonly Refusal[] = [
   ],
   [
     begins(/^(?:[\s\S]{0,2000}\n)?\s*Job summary\n\s*=+\n[\s\S]*GPUs/),
-    `it is the status of NCCL’s RAS, whose text differs between versions of NCCL; ${RECORDERS}`,
-  ],
-  [
-    begins(/^\s*\{\s*"nccl_version"\s*:[\s\S]*"communicators(?:_count)?"\s*:/),
-    `it is the status of NCCL’s RAS, which counts collectives and does not show what ranks do; ${RECORDERS}`,
+    `it is the status of NCCL’s RAS as text, which differs between versions of NCCL: ask for JSON, twice (\`ncclras -f json > ras-1.json\`), and pass both answers; or ${RECORDERS}`,
   ],
   [
     named(/events\.out\.tfevents\./),

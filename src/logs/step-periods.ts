@@ -28,7 +28,7 @@ export interface StepPeriods {
   readonly gaps: GapPeriods;
 }
 
-/** A shorter step (ns) is none. */
+/** In ns. Anything shorter is not a step. */
 const MIN_STEP = 1;
 /** With fewer pairs of consecutive steps, they are consecutive by chance of the sampling. */
 const ENOUGH_PAIRS = 3;

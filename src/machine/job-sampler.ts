@@ -1,6 +1,6 @@
 import { availableParallelism, hostname } from 'node:os';
 import type { MachineCounters, MachineFacts, MachineSample, ProcessFacts } from '../model/recording.js';
-import { readCpuLimit } from './cgroup.js';
+import { readCpuLimit, readMemoryLeft } from './cgroup.js';
 import type { MachineFiles } from './files.js';
 import {
   countCpus,
@@ -75,6 +75,8 @@ export function machineFacts(
 
 const PAGE = 4096;
 
+const lesser = (a: number | null, b: number | null) => (a === null || b === null ? (a ?? b) : Math.min(a, b));
+
 /** The whole machine at this moment, and the cgroup of one process. */
 function sampleCounters(files: MachineFiles, pid: number | 'self'): MachineCounters {
   const memory = parseFields(files.read('/proc/meminfo'));
@@ -88,7 +90,7 @@ function sampleCounters(files: MachineFiles, pid: number | 'self'): MachineCount
     throttled: limit.throttled,
     periods: limit.periods,
     throttledPeriods: limit.throttledPeriods,
-    memoryAvailable: memory.get('MemAvailable') ?? null,
+    memoryAvailable: lesser(memory.get('MemAvailable') ?? null, readMemoryLeft(files, pid)),
     memoryTotal: memory.get('MemTotal') ?? null,
     swappedIn: pages === undefined ? null : pages * PAGE,
     received: parseReceived(files.read(`/proc/${pid}/net/dev`)),

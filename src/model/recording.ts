@@ -92,6 +92,7 @@ export interface MachineCounters {
   /** Scheduling periods of the quota, and those in which it was used up. */
   readonly periods: number | null;
   readonly throttledPeriods: number | null;
+  /** Of the machine, or of the job's cgroup if that has less. */
   readonly memoryAvailable: number | null;
   readonly memoryTotal: number | null;
   /** Bytes read back from swap. */

@@ -8,6 +8,7 @@ import { incidentsReader } from './incidents/descriptor.js';
 import { kinetoReader } from './kineto/descriptor.js';
 import { manifestReader } from './manifest/descriptor.js';
 import { memorySnapshotReader } from './memory-snapshot/descriptor.js';
+import { ncclRasReader } from './nccl-ras/descriptor.js';
 import { nsysReader } from './nsys/descriptor.js';
 import { perfettoReader } from './perfetto/descriptor.js';
 import { procSamplesReader } from './proc-samples/descriptor.js';
@@ -29,6 +30,7 @@ export const READERS: readonly ReaderDescriptor[] = [
   manifestReader,
   eventsReader,
   flightRecorderReader,
+  ncclRasReader,
   memorySnapshotReader,
   executionTraceReader,
   pySpyReader,

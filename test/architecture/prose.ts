@@ -29,8 +29,9 @@ export function proseIn(file: string, text: string): string {
     .join('\n');
 }
 
-/** The style sheet in CONTRIBUTING.md shows what not to write. */
+/** Their section "Words" shows what not to write. */
+const SHOWS_BOTH = ['CONTRIBUTING.md', 'docs/internal/smaller-house.md'];
 export function proseOf(file: string): string {
   const text = proseIn(file, readFileSync(join(ROOT, file), 'utf8'));
-  return file === 'CONTRIBUTING.md' ? text.replace(/^## Words$[\s\S]*?^(?=## )/m, '') : text;
+  return SHOWS_BOTH.includes(file) ? text.replace(/^## Words$[\s\S]*?^(?=## )/m, '') : text;
 }

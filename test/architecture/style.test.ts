@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { sourceFiles, sourceText } from './import-graph.js';
 import { proseFiles, proseIn, proseOf } from './prose.js';
@@ -38,6 +39,21 @@ it('only cli/common/output.ts writes to the standard outputs', () => {
   ]);
 });
 
+// Longer lines wrap on a terminal of 80 columns. A command to copy stays on one line.
+it('texts below the help of commands fit 80 columns', () => {
+  const found = sourceFiles()
+    .filter((file) => file.startsWith('cli/'))
+    .flatMap((file) => [...sourceText(file).matchAll(/^const EXAMPLES = `([^`]*(?:\\`[^`]*)*)`;/gm)])
+    .flatMap(([, text]) => text!.replaceAll('\\`', '`').split('\n'))
+    .filter((line) => line.length > 80 && !line.startsWith('  $ '));
+  expect(found).toEqual([]);
+});
+
+it('the README has at most 120 lines', () => {
+  const text = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(120);
+});
+
 // CONTRIBUTING.md, "Words". Every pattern is at zero, so none may come back.
 /** Files that quote nvidia-smi, which writes a space before the percent sign. */
 const QUOTES_NVIDIA_SMI = /(?:dmon|doctor|machine|nvidia-smi)/;
@@ -48,7 +64,7 @@ const SINGLE =
 const BRITISH =
   'utilis|synchronis|recognis|summaris|organis|optimis|normalis|initialis|serialis|minimis|maximis|visualis|realis|generalis|specialis|daemonis|quantis|tokenis|vectoris|analys(?:e|ed|ing)\\b|colour|neighbour|behaviour|favour|honour|labell(?!edby)|modell|cancell(?!ation)|licence|centre\\b|grey\\b';
 const AVOIDED: readonly (readonly [string, RegExp])[] = [
-  ['a space before a percent sign', /(?:\d|\}) %(?=[`'",.;:)]|\s|$)/gm],
+  ['a space before a percent sign', /(?:\d|\}) %(?=[`'",.;:)”]|\s|$)/gm],
   ['"a step" for "per step"', new RegExp(`(?!Times a host)\\b${UNIT} an? ${SINGLE}\\b`, 'gi')],
   ['"told" and "said"', /\b(?:told|said)\b/gi],
   ['"tell" for "show" or "distinguish"', /\b(?:does not|do not|cannot|can) tell\b|\btells? apart\b/gi],

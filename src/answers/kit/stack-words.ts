@@ -11,7 +11,8 @@ const WORDS: Readonly<Record<Doing, (call: string) => string>> = {
   lock: (call) => `waits in ${call} for a lock, a thread or another process`,
   receive: (call) => `waits in ${call} for data from a socket or pipe`,
   stopped: () => 'is stopped by a signal',
-  silent: () => 'did not answer: it is stopped, or an extension holds its Python interpreter',
+  silent: () =>
+    'did not answer: it is stopped, cannot be reached, or an extension holds its Python interpreter',
   gone: () => 'has ended',
   other: (call) => `is in ${call}`,
 };

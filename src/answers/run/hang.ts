@@ -15,7 +15,7 @@ import { labelOf, unknown, words } from '../kit/words.js';
 type Processes = Observed['job']['processes'];
 
 interface Seen {
-  readonly evidence: Pick<Observed['evidence'], 'hang' | 'oftenLast' | 'stacks' | 'isStuck'>;
+  readonly evidence: Pick<Observed['evidence'], 'hang' | 'oftenLast' | 'stacks' | 'isStuck' | 'isOneLook'>;
   readonly job: Pick<Observed['job'], 'processes'>;
 }
 
@@ -24,9 +24,14 @@ export function hangAnswer({ evidence, job: { processes } }: Seen): Claim | null
   const { hang, stacks, isStuck } = evidence;
   return (
     (hang && fromDumps(hang, stacks, processes)) ??
-    (stacks.length > 0 ? fromStacks(stacks, isStuck, processes) : fromTimes(evidence.oftenLast, processes))
+    (stacks.length > 0 ? fromStacks(stacks, isStuck, processes) : fromTimes(evidence.oftenLast, processes)) ??
+    (evidence.isOneLook ? claim('unknown', 'one-look', 0, unknown(ONE_ANSWER), ASK_AGAIN) : null)
   );
 }
+
+const ONE_ANSWER =
+  'ranks of a healthy job have launched different numbers of collectives too, so one answer of NCCL’s RAS does not show a hang';
+const ASK_AGAIN = 'ask again after 10 s, and pass both answers: ncclras -f json > ras-2.json';
 
 /** Nobody waits forever, but the collectives were timed. */
 function fromTimes(last: OftenLast | null, processes: Processes): Claim | null {
@@ -132,7 +137,7 @@ function fromStacks(stacks: readonly ProcessStacks[], isStuck: boolean, processe
       0,
       unknown(
         stacks.some((s) => s.kind === 'samples')
-          ? 'in most samples the training thread does nothing that is known to hold up training'
+          ? 'in most samples the main thread does nothing that is known to hold up a training job'
           : 'one look at the stack cannot distinguish slow from stuck',
       ),
       AGAIN,

@@ -19,7 +19,7 @@ Examples:
   $ whyslow slim trace.json.gz -o small.json.gz --max 200MB
   $ whyslow slim trace.json.gz -o gpu.json.gz --drop python_function,cpu_op
 
-The step before the first one is kept too: what the first one waits for is in it.
+The step before the first one is kept too: the first one may wait for it.
 \`whyslow inspect\` lists the steps and categories of a trace.`;
 
 export function registerSlim(program: Command, context: CommandContext): void {

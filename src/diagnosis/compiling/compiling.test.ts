@@ -40,6 +40,12 @@ describe('what compiling took', () => {
     ]);
   });
 
+  it('counts versions of one function that overlap once, so that none takes more than all', () => {
+    const { ranks } = compilingOf([log(0, compilation(0, 10), compilation(4, 8), compilation(9, 11))])!;
+    expect(ranks[0]!.total).toBe(11e9);
+    expect(ranks[0]!.functions).toMatchObject([{ total: 11e9, versions: 3 }]);
+  });
+
   it('of several logs of a rank in one folder, only the newest counts', () => {
     const compiling = compilingOf([log(0, compilation(0, 10)), log(0, compilation(5000, 5003))])!;
     expect(compiling).toMatchObject({ earlier: 1, ranks: [{ total: 3e9 }] });

@@ -5,6 +5,7 @@ import type { EventLog } from '../../model/event-log.js';
 import type { FlightDump } from '../../model/flight-dump.js';
 import type { Incident } from '../../model/incident.js';
 import type { Manifest } from '../../model/manifest.js';
+import type { RasStatus } from '../../model/ras-status.js';
 import type { StackProfile } from '../../model/stack-profile.js';
 import type { GpuTelemetry } from '../../model/telemetry.js';
 import type { TraceData } from '../../model/trace-data.js';
@@ -44,6 +45,7 @@ export interface Evidence {
   readonly activity?: JobActivity | null;
   readonly compileLog?: CompileLog;
   readonly flightDump?: FlightDump;
+  readonly ras?: RasStatus;
   /** One entry per GPU. */
   readonly memory?: readonly MemoryFacts[];
   readonly stacks?: readonly StackProfile[];

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { drawView } from '../../../test/helpers/draw-run.js';
+import { steps } from '../../../test/helpers/draw-trace.js';
 import { share } from '../../base/units.js';
 import type { HostLine } from '../../diagnosis/ranks/host-lines.js';
-import { lineEvidence } from './evidence.js';
+import { evidence, lineEvidence } from './evidence.js';
 
 const line = (number: number, part: number, source: string, calls: readonly string[] = []): HostLine => ({
   file: 'train.py',
@@ -19,6 +21,16 @@ const LINES = [
   line(12, 0.1, 'for batch in loader:', ['torch.utils.data.dataloader.__next__']),
   line(20, 0.02, 'x.item()'),
 ];
+
+it('evidence from a recording without steps is about the recording, not about steps', () => {
+  const text =
+    '53 launches per step, GPU idle 19% of the step, 3 a step, over 1 step; without them the step is shorter';
+  const step = 'host 1  ProfilerStep#1 0-1000 | cudaLaunchKernel 0-10 #1\ngpu 7  gemm 20-990 #1';
+  expect(evidence(drawView(steps(3, 1000, step)), text).text).toBe(text);
+  expect(evidence(drawView(step.replace('ProfilerStep#1', 'aten::mm')), text).text).toBe(
+    '53 launches, GPU idle 19% of the recording, 3; without them it is shorter',
+  );
+});
 
 describe('lines as evidence', () => {
   it('match by source or by library call, largest first', () => {

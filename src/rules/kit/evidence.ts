@@ -48,8 +48,16 @@ export function evidence(
   value: number | null = null,
   unit: string | null = null,
 ): Evidence {
-  return evidenceOf(view.rank, text, value, unit);
+  const hasSteps = view.source === 'log' || view.divided.steps.source !== 'window';
+  return evidenceOf(view.rank, hasSteps ? text : aboutRecording(text), value, unit);
 }
+
+/** In a recording without steps, a figure is of all of it. */
+const aboutRecording = (text: string): string =>
+  text
+    .replaceAll(/ (?:per|a) step\b|, over 1 step\b/g, '')
+    .replaceAll(/\b(of|in|from) the step\b/g, '$1 the recording')
+    .replaceAll('the step is', 'it is');
 
 /** Evidence whose figure is time per step. */
 export const timeEvidence = (view: RankView, time: Ns, text: string): Evidence =>

@@ -27,9 +27,13 @@ export const rule: RunRule = {
   check({ evidence: { hang, stacks }, job }) {
     if (!hang) return silent('no flight-recorder dump shows a rank waiting');
     const ranks = hang.culprits.map((c) => c.rank);
+    const isSeen = stacks.some(
+      ({ rank, states: [state] }) =>
+        ranks.includes(rank ?? -1) && state !== undefined && state.doing !== 'gone',
+    );
     return found({
       id: hang.different ? 'different-collectives' : 'stuck-collective',
-      title: whoIsMissing(hang),
+      title: whoIsMissing(hang, isSeen),
       confidence: certaintyOf(hang),
       addresses: 'comms',
       evidence: [

@@ -95,6 +95,8 @@ const SIZES: Readonly<Partial<Record<Precision, number>>> = { fp64: 8, fp32: 4, 
 /** What the name of an operator says about whose work its kernels are. */
 const [OWN, ANY, CALLERS] = [0, 1, 2];
 
+const NOT_LOOKED_UP = -2;
+
 /** Calls by operator and shapes. It is asked about every kernel: keys are numbers, and names are tested once. */
 class ShapeGroups {
   readonly list: Group[] = [];
@@ -102,11 +104,14 @@ class ShapeGroups {
   readonly #tree: HostTree;
   readonly #ownerOf: (name: number) => number;
   readonly #pairs = new Map<number, number>();
+  /** By call. */
+  readonly #shapes: Int32Array;
   readonly #known = new Map<WorkClass | '', Map<number, Group | null>>();
 
   constructor(trace: Trace, tree: HostTree) {
     this.#trace = trace;
     this.#tree = tree;
+    this.#shapes = new Int32Array(tree.length).fill(NOT_LOOKED_UP);
     this.#ownerOf = trace.strings.memo((name) =>
       hasFormula(name) ? OWN : PART_OF_CALLER.test(name) ? CALLERS : ANY,
     );
@@ -119,7 +124,7 @@ class ShapeGroups {
     let call = launchRow < 0 ? -1 : this.#tree.indexOf(launchRow);
     for (; call >= 0; call = parent[call]!) {
       const isCallers = this.#ownerOf(data.name[row[call]!]!) === CALLERS;
-      if (!isCallers && indexInSorted(data.shapes.row, row[call]!) >= 0) break;
+      if (!isCallers && this.#shapesOf(call) >= 0) break;
     }
     return call;
   }
@@ -127,9 +132,8 @@ class ShapeGroups {
   /** Null: what its operator does is not known. */
   of(call: number, kind: KernelKind): Group | null {
     const { data } = this.#trace;
-    const row = this.#tree.row[call]!;
-    const name = data.name[row]!;
-    const at = indexInSorted(data.shapes.row, row);
+    const name = data.name[this.#tree.row[call]!]!;
+    const at = this.#shapesOf(call);
     const { dims, types, values } = data.shapes;
     const ofClass = this.#ownerOf(name) === OWN ? '' : kind.class;
     const groups = this.#known.get(ofClass) ?? new Map<number, Group | null>();
@@ -141,6 +145,15 @@ class ShapeGroups {
     groups.set(key, group);
     if (group) this.list.push(group);
     return group;
+  }
+
+  /** Where the shapes of a call are; −1: none were recorded. */
+  #shapesOf(call: number): number {
+    const known = this.#shapes[call]!;
+    if (known !== NOT_LOOKED_UP) return known;
+    const at = indexInSorted(this.#trace.data.shapes.row, this.#tree.row[call]!);
+    this.#shapes[call] = at;
+    return at;
   }
 
   /** The same number for the same two numbers below 2 ** 26. */

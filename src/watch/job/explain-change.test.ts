@@ -11,7 +11,7 @@ const moreWork: Explanation = {
 };
 const machinesThat = (cause: string) =>
   ({ explain: () => ({ cause, evidence: 'shown' }) }) as unknown as Machines;
-const change = { onset: 1, detected: 2, times: 1.4 };
+const change = { begun: 0, onset: 1, detected: 2, times: 1.4 };
 
 it('a clock of a GPU that fell looks like more work per step, and is not; a busy machine does not look like it', () => {
   expect(withMachines(moreWork, machinesThat('gpu-clock'), change)).toEqual({

@@ -1,6 +1,7 @@
 import { mean } from '../../base/statistics.js';
 import { formatTime, ms } from '../../base/units.js';
 import type { IncidentCause } from '../../model/incident.js';
+import type { Change } from '../machine/machine-causes.js';
 import type { Machines } from '../machine/machines.js';
 import { isMoreWork, type PartChange, partChanges } from './phase-change.js';
 import type { RankWatch } from './rank-watch.js';
@@ -49,7 +50,7 @@ export function explainChange(watches: readonly RankWatch[], step: number, grown
 export function withMachines(
   why: Explanation,
   machines: Machines | null,
-  change: { readonly onset: number; readonly detected: number; readonly times: number },
+  change: Omit<Change, 'cause'>,
 ): Explanation {
   if (!(change.detected > change.onset)) return why;
   const found = machines?.explain(why.ranks, { ...change, cause: why.cause });

@@ -213,6 +213,7 @@ export class JobWatch implements StepSink {
     const why = withMachines(explainChange(this.ranks, onset.step, after - before), this.machines, {
       onset: onset.time,
       detected: this.#latest.time,
+      begun: this.#begun,
       times: after / before,
     });
     this.#book.changed({
@@ -246,6 +247,7 @@ export class JobWatch implements StepSink {
       const why = withMachines({ ...alone, ranks: [rank] }, this.machines, {
         onset: onset.time,
         detected: this.#latest.time,
+        begun: this.#begun,
         times: 1 + change.after - change.before,
       });
       // Of two ranks, one seems late when the other gets faster.

@@ -35,6 +35,7 @@ function jobThat(of: (second: number) => readonly Thread[], more: (second: numbe
 }
 
 const change = {
+  begun: START,
   onset: START + CHANGE * 1000,
   detected: START + (CHANGE + 30) * 1000,
   cause: 'compute',
@@ -70,6 +71,15 @@ describe('what the machines of a job show about a change', () => {
     expect(
       jobThat(mostly, (s) => ({ cpu_used: s < CHANGE ? 0.1 * s : 2 * s })).explain([], change),
     ).toBeNull();
+  });
+
+  it('what the job did before its first step is not what is usual', () => {
+    // Importing for 20 s, when it waited for a core as well.
+    const started = (s: number) => [{ id: 1, cores: 0.5, waits: s < 20 ? 0.9 : s < CHANGE ? 0.02 : 0.25 }];
+    const machines = jobThat(started, (s) => ({ cpu_used: s + Math.max(0, s - CHANGE) }));
+    const small = { ...change, times: 1.1 };
+    expect(machines.explain([], { ...small, begun: START + 20_000 })?.cause).toBe('neighbor');
+    expect(machines.explain([], { ...small, begun: START })).toBeNull();
   });
 
   it('a thread that was always there, and now waits for a core after other programs came, is not new', () => {

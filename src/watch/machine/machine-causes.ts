@@ -14,6 +14,8 @@ export interface MachineCause {
 export interface Change {
   readonly onset: number;
   readonly detected: number;
+  /** The first step. What the machine did before it, importing for instance, is not usual. */
+  readonly begun: number;
   readonly cause: IncidentCause;
   readonly times: number;
 }
@@ -79,8 +81,11 @@ export interface GpuHost {
 
 type Between = (from: number, to: number) => Usage | null;
 
-function usageAround(between: Between, { onset, detected }: Change): readonly [Usage | null, Usage | null] {
-  const [before, since] = [between(onset - BEFORE_MS, onset), between(onset, detected)];
+function usageAround(
+  between: Between,
+  { onset, detected, begun }: Change,
+): readonly [Usage | null, Usage | null] {
+  const [before, since] = [between(Math.max(onset - BEFORE_MS, begun), onset), between(onset, detected)];
   const isEnough = (u: Usage | null) => u !== null && u.seconds >= LEAST_SECONDS;
   return [isEnough(before) ? before : null, isEnough(since) ? since : null];
 }
