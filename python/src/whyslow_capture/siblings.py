@@ -1,4 +1,4 @@
-"""Packages of ours beside this one. `whyslow run` shows this one to the job without its folder on `sys.path`."""
+"""Packages of ours next to this one. `whyslow run` shows this one to the job without its folder on `sys.path`."""
 
 import sys
 from importlib.machinery import PathFinder
