@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -54,6 +55,11 @@ class Score:
         return self.is_verdict_right and self.are_rules_right
 
 
+def without_times(printed: str) -> str:
+    """pytest prints how long it took."""
+    return re.sub(r"\bin \d+\.\d+s\b", "", printed)
+
+
 def run_job(job: dict, args: argparse.Namespace, out: Path) -> tuple[Score | None, str]:
     env = os.environ | {"PATH": f"{Path(args.python).parent}{os.pathsep}{os.environ['PATH']}"}
     report = out / f"{job['name']}.json"
@@ -70,7 +76,8 @@ def run_job(job: dict, args: argparse.Namespace, out: Path) -> tuple[Score | Non
     note = f"{seconds:.0f} s"
     if args.plain:
         plain, _, plain_code = start(command, args.jobs, env)
-        note += ", same output" if (plain, plain_code) == (printed, code) else ", OUTPUT DIFFERS"
+        same = (without_times(plain), plain_code) == (without_times(printed), code)
+        note += ", same output" if same else ", OUTPUT DIFFERS"
     return Score(job["name"], json.loads(report.read_text()), job), note
 
 

@@ -29,7 +29,7 @@ def get_batch():
 
 net = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 4))
 opt = torch.optim.Adam(net.parameters(), 1e-3)
-for n in range(500):
+for n in range(2000):
     x, y = get_batch()
     loss = nn.functional.cross_entropy(net(x), y)
     opt.zero_grad()
