@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "src"))
 from whyslow_capture.config import CaptureConfig
 from whyslow_capture.hooks import install
 from whyslow_capture.session import Capture
+from whyslow_capture.touched import GROUPS
 
 # After hooks are put in place or taken away the interpreter learns anew, and hooks learn how the job goes round.
 WARM_UP = 300
@@ -31,7 +32,7 @@ WARM_UP = 300
 
 def block(job: Job, capture: Capture | None, steps: int) -> float:
     """µs per step."""
-    uninstall = None if capture is None else install(capture, steps="optimizer")
+    uninstall = None if capture is None else install(capture, steps="optimizer", groups=frozenset(GROUPS))
     times = []
     for i in range(WARM_UP + steps):
         started = time.perf_counter()

@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "src"))
 from whyslow_capture.config import CaptureConfig
 from whyslow_capture.hooks import install
 from whyslow_capture.session import Capture
+from whyslow_capture.touched import GROUPS
 
 ALWAYS: dict[str, Any] = {"record_every_n_steps": 1, "max_overhead": 1.0}
 
@@ -124,7 +125,7 @@ class Automatic(Ours):
 
     def __call__(self, job: Job, steps: int) -> float:
         self.open()
-        uninstall = install(self.capture, steps="manual")
+        uninstall = install(self.capture, steps="manual", groups=frozenset(GROUPS))
         self.capture.recorder.abandon_step()
         self.capture.recorder.start_step()
         try:
@@ -144,7 +145,7 @@ def hooks_at_rest(job: Job) -> tuple[Callable[[int], None], Callable[[], None]]:
     the DataLoader's, which is not here.)
     """
     capture = Automatic(record_every_n_steps=1 << 40).capture.open("optimizer")
-    uninstall = install(capture, steps="optimizer")
+    uninstall = install(capture, steps="optimizer", groups=frozenset(GROUPS))
     for i in range(40):
         plain_step(job, i)
     hooks = _global_optimizer_post_hooks

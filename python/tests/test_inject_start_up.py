@@ -6,10 +6,11 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
-from hooked import SITE, injected
+from hooked import SITE, SRC, injected
 
 # A fake torch: only its import matters here.
 FAKE_TORCH = "import sys\nprint('torch runs', 'whyslow_capture' in sys.modules)\n"
@@ -186,3 +187,29 @@ import torch
     result = subprocess.run(run, capture_output=True, text=True, env=fake_torch, cwd=tmp_path, timeout=120)
     assert result.stdout.splitlines() == ["torch runs False", "armed torch"]
     assert result.stderr == ""
+
+
+ONLY_CAPTURE = """
+    import sys
+    from importlib.machinery import PathFinder
+    source = {source!r}
+    sys.path[:] = [p for p in sys.path if p != source]
+    class Finder:
+        def find_spec(name, path=None, target=None):
+            return PathFinder.find_spec(name, [source]) if name == "whyslow_capture" else None
+    sys.meta_path.append(Finder)
+    import whyslow_capture
+    sys.meta_path.remove(Finder)
+    try:
+        import whyslow_training
+    except ModuleNotFoundError:
+        from whyslow_capture import MetricsGather, to_device
+        from whyslow_capture.integrations.d9d import Profiler
+        print(MetricsGather.__name__, Profiler.__name__, whyslow_capture.DisabledCapture().to_device([1], "cpu"))
+"""
+
+
+def test_a_job_under_whyslow_run_finds_the_parts_of_capture_that_are_packages_of_their_own(tmp_path: Path) -> None:
+    code = textwrap.dedent(ONLY_CAPTURE).format(source=str(SRC))
+    result = python(code, {**os.environ, "PYTHONPATH": ""})
+    assert (result.stdout, result.stderr) == ("MetricsGather Profiler [1]\n", "")

@@ -40,17 +40,21 @@ export function assignRanks(members: readonly RankInput[]): {
     if (hints.rank !== null) return given(hints.rank, 'name');
     const key = processKey(member);
     const others = (key === null ? undefined : numbered.get(key)) ?? [];
-    const same = others.find((other) => areWindowsOfOneProcess(member, other));
+    const same = others.slice(-MOST_ALIKE).find((other) => areWindowsOfOneProcess(member, other));
     if (same) return given(same.rank, 'order');
     while (taken.has(next)) next++;
     const own = given(next++, 'order');
-    if (key !== null) numbered.set(key, [...others, own]);
+    others.push(own);
+    if (key !== null) numbered.set(key, others);
     return own;
   });
   noteGuesses(ranked, problems);
   noteDuplicates(ranked, problems);
   return { ranked, problems: problems.list() };
 }
+
+/** Processes with the same id that are compared with a trace: containers on as many hosts. */
+const MOST_ALIKE = 256;
 
 /** Ranks on different hosts may have the same process id, but TensorBoard's file names tell the hosts. */
 function processKey(member: RankInput): string | null {

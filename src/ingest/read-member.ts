@@ -124,7 +124,8 @@ export class MemberReader {
     if (descriptor.readAt && this.#member.extent) return false;
     const { storedSize, stream } = this.#member;
     const progress = () => (storedSize ? stream.stats.storedBytes / storedSize : Number.NaN);
-    const reader = descriptor.create({ progress, light: this.options.light === true });
+    const isSmall = head.length < HEAD_BYTES;
+    const reader = descriptor.create({ progress, light: this.options.light === true, isSmall });
     for (const chunk of pending) reader.push(chunk);
     this.#reader = reader;
     return !reader.isDone;

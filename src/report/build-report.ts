@@ -241,7 +241,7 @@ function hardwareReport(view: RankView | null, findings: readonly Finding[]): Re
       of_peak: kind.ofPeak,
     })),
     kernels: found.kernels.map((use) => ({
-      text: kernelText(use),
+      text: kernelText(use, view.divided.steps.source === 'window' ? 'in the recording' : 'per step'),
       operator: use.operator,
       kernel: bounded(use.kernel),
       shapes: use.shapes,

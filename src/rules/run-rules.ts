@@ -248,7 +248,8 @@ const UNKNOWN_SAVING = { ofBottleneck: 0.03, other: 0.01 } as const;
 function byWorth(findings: readonly Joined[], target: ReturnType<typeof timeOf>): Joined[] {
   const saving = (f: Joined): number => {
     // A busy machine makes every fault look smaller than it is, and the job cannot change it.
-    if (f.finding.price === null || f.finding.outside)
+    if (f.finding.outside) return UNKNOWN_SAVING.other;
+    if (f.finding.price === null)
       return f.finding.addresses === target ? UNKNOWN_SAVING.ofBottleneck : UNKNOWN_SAVING.other;
     return Math.max(0, 1 - 1 / Math.max(gainOf(f.finding), f.further ? gainOf(f.further.finding) : 0));
   };

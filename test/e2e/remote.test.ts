@@ -318,6 +318,22 @@ describe('addresses of web servers', () => {
     );
   });
 
+  it('give a reason soon if the answer does not end and does not say how long it is', async () => {
+    const block = Buffer.alloc(1 << 20, ' ');
+    const server = await serve((_, outgoing) => {
+      outgoing.writeHead(200).write('{"schemaVersion":1,"traceEvents":[');
+      const more = () => {
+        while (!outgoing.destroyed && outgoing.write(block));
+      };
+      outgoing.on('drain', more).on('error', () => {});
+      more();
+    });
+    const begun = cpuTime();
+    const error = (await inspect(`${server.url}/a.json`, { jobs: 1 }).catch((e: unknown) => e)) as Error;
+    expect(error.message).toMatch(/did not end after 1\.07 GB, and the server does not say how long it is/);
+    expect(cpuTime() - begun).toBeLessThan(8000);
+  });
+
   it('say what to do where it is not a file', async () => {
     await expect(eventsOf('https://example.invalid/run/')).rejects.toThrow(
       /cannot be listed; name the files .* @FILE$/,

@@ -60,10 +60,13 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     from .problems import needs_torch
+    from .siblings import reach
 
     home = _MODULES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if home.startswith("whyslow_training"):
+        reach("whyslow_training")
     with needs_torch(f"{__name__}.{name}"):
         value = getattr(import_module(home, __name__), name)
     globals()[name] = value

@@ -43,6 +43,9 @@ class CaptureHandle:
 
     def to_device(self, batch: Batch, device: torch.device | str | int) -> Batch:
         """Copies a batch to the device without waiting for it, see `whyslow_capture.to_device`."""
+        from .siblings import reach
+
+        reach("whyslow_training")
         from whyslow_training.copies import to_device
 
         return to_device(batch, device)

@@ -86,7 +86,7 @@ function leftOver(hardware: Hardware, step: number, fixes: readonly number[]): s
 }
 
 /** `aten::mm 8944×1024 · 1024×2816: 4.05 ms per step, 48 calls, 610 TFLOP/s, 62% of what arithmetic allows`. */
-export function kernelText(use: KernelUse): string {
+export function kernelText(use: KernelUse, over = 'per step'): string {
   const { operator, kernel, shapes, time, calls, flopsPerSecond, bytesPerSecond, bound, ofLimit } = use;
   const rate =
     flopsPerSecond !== null && bound !== 'memory'
@@ -99,7 +99,7 @@ export function kernelText(use: KernelUse): string {
       ? null
       : `${formatWholePercent(ofLimit)} of the ${bound === 'compute' ? 'peak' : 'bandwidth'}`;
   const name = [operator ?? kernel.slice(0, LONGEST_NAME), shapes].filter(Boolean).join(' ');
-  const parts = [`${formatTime(toMs(time))} per step`, `${formatCalls(calls)}`, rate, limit];
+  const parts = [`${formatTime(toMs(time))} ${over}`, `${formatCalls(calls)}`, rate, limit];
   return `${name}: ${parts.filter(Boolean).join(', ')}`;
 }
 

@@ -70,6 +70,8 @@ export interface ReaderOptions {
   readonly progress?: () => number;
   /** Only what comparing ranks needs: the reader may skip the rest. */
   readonly light?: boolean;
+  /** All of the file is in the bytes that it was recognized by. */
+  readonly isSmall?: boolean;
 }
 
 /** Push decoded bytes, then finish. Throws only on bugs: faults in the data are problems in the result. */

@@ -35,8 +35,10 @@ export function incidentIn(line: string): Incident | null {
     INCIDENT_CAUSES.includes(value.cause!) &&
     INCIDENT_STATES.includes(value.state!) &&
     typeof value.alarm === 'boolean' &&
-    [value.step, value.detected_step, value.before_ms, value.after_ms, value.change].every(isNumber) &&
-    [value.until_step, value.rank_hours_per_hour, value.cost_per_day ?? null].every(isNumberOrNull) &&
+    [value.step, value.detected_step, value.until_step ?? 0].every(Number.isSafeInteger) &&
+    value.until_step !== undefined &&
+    [value.before_ms, value.after_ms, value.change].every(isNumber) &&
+    [value.rank_hours_per_hour, value.cost_per_day ?? null].every(isNumberOrNull) &&
     [value.run, value.time, value.detected_time, value.until_time, value.fix].every(isTextOrNull) &&
     Array.isArray(value.ranks) &&
     value.ranks.every((r) => Number.isSafeInteger(r) && r >= 0) &&

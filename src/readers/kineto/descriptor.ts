@@ -21,6 +21,8 @@ export const kinetoReader: ReaderDescriptor<TraceRead> = {
   line: { one: 'trace', many: 'traces', counts: 'events', isTrace: true },
   sniff,
   create: (options) => {
+    // V8 takes longer to make a WebAssembly memory, and to free it, than the other scanner takes to read 64 KiB.
+    if (options.isSmall) return new KinetoReader(options, new PlainScanner());
     const fast = WasmScanner.create();
     return fast
       ? new KinetoReader(options, fast)

@@ -38,8 +38,11 @@ describe('checkpointing', () => {
       unit: 'ms/step',
       placed: false,
     });
-    expectGain(found, 40 / (40 - 0.9 * 8));
-    expect(found.evidence[0]!.text).toMatch(/again inside backward \(linear, gelu\): 8.00 ms per step \(20%/);
+    // From the start of the backward node: checkpointing's own Python.
+    expectGain(found, 40 / (40 - 9));
+    expect(found.evidence[0]!.text).toMatch(
+      /again inside backward \(linear, gelu\): 9.00 ms per step \(2[23]%/,
+    );
     const once = ON_HOST.replace(/aten::(?:linear|gelu) (?=1[16]000)/g, 'aten::mm ');
     expect(silence(rule, drawView(steps(4, 40000, once)))).toBe('nothing is recomputed in backward');
   });

@@ -24,7 +24,7 @@ const ON_HOST = threshold(
   'recomputed work on a CPU',
   share(0.025),
   'of the step',
-  'our judgment: saving half of it gains about 1%',
+  'measured on 2 cores: 2.8% gained ×1.05, 5.7% ×1.07; in small models, where checkpointing’s own Python is most of it, 1.7% ×1.15',
 );
 const KINDS = threshold(
   'kinds of forward operators in backward',
@@ -74,8 +74,11 @@ export const rule: TraceRule = {
 
 /** On a CPU the operators' own time shows it. A custom autograd function that runs two kinds again recomputes as well. */
 const KINDS_ON_HOST = 2;
-/** How much of it goes: keeping activations takes memory, which has to be written and read again. */
-const SAVED: Levels = { low: 0.6, likely: 0.9, high: 1 };
+/**
+ * How much of it goes. Keeping activations takes memory, which has to be written and read again; but the forward pass gets shorter
+ * too, as it saves no random states and runs no hooks for tensors that are saved: 1.2 to 1.6 times the recomputed time (2 cores).
+ */
+const SAVED: Levels = { low: 0.6, likely: 1, high: 1.6 };
 
 function onHost(view: TraceView): RuleResult {
   const { detail } = view.facts;

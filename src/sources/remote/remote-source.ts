@@ -102,8 +102,8 @@ function rangeOf({
   return { start: start === undefined ? null : Number(start), total: total === '*' ? null : Number(total) };
 }
 
-/** Of an object whose length the server does not say: it may never end. */
-const MOST_UNKNOWN = 4 * 2 ** 30;
+/** Of an object whose length the server does not say: it may never end. Traces are smaller, packed as they should be. */
+const MOST_UNKNOWN = 2 ** 30;
 
 /** The bytes of an object in order. Where the connection breaks, it goes on from there. */
 class RemoteObject implements AsyncIterator<Uint8Array, undefined> {

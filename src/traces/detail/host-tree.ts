@@ -138,11 +138,19 @@ function markRecomputation(tree: Omit<HostTree, 'indexOf'>, ownRoles: (index: nu
   }
 }
 
-/** ns that calls take which run forward operators again in backward. */
-export function recomputedTime({ roles, self }: HostTree): number {
-  let time = 0;
-  for (let i = 0; i < self.length; i++) if ((roles[i]! & Role.recompute) !== 0) time += Math.max(0, self[i]!);
-  return time;
+/**
+ * ns in which backward nodes run forward operators again: from the node's start, because checkpointing first restores random states
+ * and runs the block's Python, to the end of the last of them.
+ */
+export function recomputedTime({ roles, parent, start, end }: HostTree): number {
+  const isRecomputed = (i: number) => (roles[i]! & Role.recompute) !== 0;
+  const ends = new Map<number, number>();
+  for (let i = 0; i < roles.length; i++) {
+    const node = parent[i]!;
+    if (!isRecomputed(i) || (node >= 0 && isRecomputed(node))) continue;
+    ends.set(node, Math.max(ends.get(node) ?? 0, end[i]!));
+  }
+  return [...ends].reduce((sum, [node, last]) => sum + (node < 0 ? 0 : last - start[node]!), 0);
 }
 
 /**

@@ -153,6 +153,7 @@ const FORMATS = {
   nsys: [(rank) => `rank${rank}.sqlite`, database(valid.DATABASE)],
   'flight recorder': [(rank) => `nccl_trace_rank_${rank}`, pickle(valid.FLIGHT)],
   'flight recorder as JSON': [(rank) => `nccl_trace_rank_${rank}.json`, tree(valid.FLIGHT)],
+  'status of RAS': [(rank) => `ras-${rank}.json`, tree(valid.RAS)],
   'memory snapshot': [(rank) => `memory_rank${rank}.pickle`, pickle(valid.MEMORY)],
   'TORCH_TRACE log': [(rank) => `dedicated_log_torch_trace_rank_${rank}_a.log`, text(valid.TORCH_TRACE)],
   'TORCH_LOGS log': [() => 'stderr.log', text(valid.TORCH_LOG)],

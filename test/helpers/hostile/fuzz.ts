@@ -97,8 +97,9 @@ function strangeIn(text: string): string | null {
   return strange && `strange text: ${text.slice(Math.max(0, strange.index - 100), strange.index + 50)}`;
 }
 
-/** The way to the first number that JSON would turn into null. */
+/** The way to the first number that JSON would turn into null. In columns of the page NaN means that nothing was recorded. */
 function notFinite(value: unknown, path: string): string | null {
+  if (value instanceof Float32Array) return value.some((v) => Math.abs(v) === Infinity) ? path : null;
   if (typeof value === 'number') return Number.isFinite(value) ? null : `${path} = ${value}`;
   if (typeof value !== 'object' || value === null) return null;
   for (const [key, child] of Object.entries(value)) {

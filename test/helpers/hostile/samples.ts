@@ -52,6 +52,33 @@ export const MEMORY = {
 };
 
 /** Two groups, sends and receives, a call that has not ended. */
+const rasRank = (rank: number, counts: object | null) => ({
+  rank,
+  host: '10.0.0.1',
+  pid: 4000 + rank,
+  cuda_dev: rank,
+  nvml_dev: rank,
+  status: counts ? { init_state: 0, async_error: 0 } : { unresponsive: true, considered_dead: false },
+  ...(counts && { collective_counts: counts }),
+});
+export const RAS = {
+  nccl_version: '2.29.1',
+  cuda_runtime_version: 13000,
+  timestamp: '2025-12-19 13:06:53',
+  communicators_count: 2,
+  communicators: [
+    {
+      hash: '0xae94',
+      secondary_hash: '0xb7:0xb8',
+      size: 3,
+      ranks: [rasRank(0, { AllReduce: 6, AllGather: 1 }), rasRank(1, { AllReduce: 5, AllGather: 1 })],
+      missing_ranks: [rasRank(2, null)],
+    },
+    { hash: '0xbe', size: 2, ranks: [rasRank(0, { AllReduce: 6 }), rasRank(1, { AllReduce: 4 })] },
+  ],
+  ras: { collection_time_sec: 0, timeouts_count: 0 },
+};
+
 const flightEntry = (id: number, more: object) => ({
   ...{
     record_id: id,

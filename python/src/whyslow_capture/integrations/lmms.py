@@ -1,5 +1,9 @@
 """A drop-in for lmms-engine's `CudaEventProfiler`, from a package of its own."""
 
-from whyslow_dropins.lmms import CudaEventProfiler
+from whyslow_capture.siblings import reach
+
+reach("whyslow_dropins")
+
+from whyslow_dropins.lmms import CudaEventProfiler  # noqa: E402
 
 __all__ = ["CudaEventProfiler"]
