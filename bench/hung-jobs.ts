@@ -24,7 +24,7 @@ const FAULTS = ['sleep', 'gil', 'stop', 'order', 'die'] as const;
 const PLACES = { data: [4, 2], tensor: [8, 5], pipeline: [6, 3] } as const;
 /** Seconds after which the run takes stacks. */
 const STUCK_AFTER = '5';
-const WAIT_S = 60;
+const WAIT_S = 150;
 
 const only = process.argv.includes('--only')
   ? process.argv[process.argv.indexOf('--only') + 1]!.split(',')
@@ -82,7 +82,7 @@ async function tryCase(layout: (typeof LAYOUTS)[number], fault: (typeof FAULTS)[
   try {
     const running = whyslow(
       ['run', '--no-trace', '--out', join(folder, 'out'), '--', ...launch, ...job],
-      150,
+      260,
     );
     const [runPid] = children;
     for (let i = 0; i < 10 * WAIT_S && !existsSync(marker); i++) await sleep(100);

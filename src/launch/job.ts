@@ -59,7 +59,7 @@ export function mayBeAlive(ranks: readonly RankStatus[], now: number): boolean {
   );
 }
 
-function processExists(pid: number): boolean {
+export function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -6,13 +6,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type MachineFiles, runCommand } from '../machine/files.js';
 import { findPySpy } from '../machine/stacks.js';
 import type { Environment } from './environment.js';
-import { type RankStatus, readRanks } from './job.js';
+import { processExists, type RankStatus, readRanks } from './job.js';
 
 /** What ranks wrote about themselves when no step had ended for a long time (whyslow_capture/stuck.py). */
 const WRITTEN = /^stacks_rank_(\d{1,7})\.txt$/;
 const LOOK_MS = 5_000;
 /** Ranks notice it one after the other: each counts from its own last step. */
 const OTHERS_MS = 6_000;
+/** How long the rest of a job may take to fail. */
+const FAILING_MS = 30_000;
 const DUMP_SECONDS = 20;
 const MAX_DUMPS = 64;
 
@@ -28,7 +30,7 @@ export function watchForStuck(
   out: string,
   env: Environment,
   tell: (folder: string) => Promise<void>,
-  [lookMs, othersMs]: readonly [number, number] = [LOOK_MS, OTHERS_MS],
+  [lookMs, othersMs, failingMs]: readonly [number, number, number] = [LOOK_MS, OTHERS_MS, FAILING_MS],
 ): Watch {
   const ended = new AbortController();
   const folder = join(out, 'stuck');
@@ -37,6 +39,8 @@ export function watchForStuck(
     do await pause(lookMs);
     while ((await written(folder)).size === 0);
     await pause(othersMs);
+    // Others fail one after the other once a rank has ended. Then the end of the job shows better who was first.
+    if (await hasLost(out)) await pause(failingMs);
     // A step may have ended after all.
     if ((await written(folder)).size === 0) return;
     await lookAtOthers(out, folder, env);
@@ -76,6 +80,12 @@ async function dump(program: string | null, { rank, pid }: RankStatus, folder: s
   await mkdir(folder, { recursive: true });
   await writeFile(`${path}.new`, head + state + stacks.slice(end));
   await rename(`${path}.new`, path);
+}
+
+/** A rank of this machine has ended. */
+async function hasLost(out: string): Promise<boolean> {
+  const ranks = (await readRanks(out)).filter((r) => r.host === hostname() && Number.isInteger(r.pid));
+  return ranks.some((r) => r.ended || !processExists(r.pid));
 }
 
 async function isStopped(pid: number): Promise<boolean> {

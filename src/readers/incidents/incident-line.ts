@@ -13,6 +13,8 @@ export function latestOf(lines: readonly string[]): readonly Incident[] {
 /** Anybody may have written the file. */
 const MOST_TEXT = 2000;
 const MOST_ENTRIES = 64;
+/** No step lasts 30 years. */
+const LONGEST_MS = 1e12;
 
 /** Null: the line is not an incident as whyslow writes it. */
 export function incidentIn(line: string): Incident | null {
@@ -35,8 +37,11 @@ export function incidentIn(line: string): Incident | null {
     INCIDENT_CAUSES.includes(value.cause!) &&
     INCIDENT_STATES.includes(value.state!) &&
     typeof value.alarm === 'boolean' &&
-    [value.step, value.detected_step, value.before_ms, value.after_ms, value.change].every(isNumber) &&
-    [value.until_step, value.rank_hours_per_hour, value.cost_per_day ?? null].every(isNumberOrNull) &&
+    [value.step, value.detected_step, value.until_step ?? 0].every(Number.isSafeInteger) &&
+    value.until_step !== undefined &&
+    isNumber(value.change) &&
+    [value.before_ms, value.after_ms].every((t) => isNumber(t) && t! >= 0 && t! <= LONGEST_MS) &&
+    [value.rank_hours_per_hour, value.cost_per_day ?? null].every(isNumberOrNull) &&
     [value.run, value.time, value.detected_time, value.until_time, value.fix].every(isTextOrNull) &&
     Array.isArray(value.ranks) &&
     value.ranks.every((r) => Number.isSafeInteger(r) && r >= 0) &&

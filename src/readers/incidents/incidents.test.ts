@@ -41,6 +41,8 @@ it.each([
   '{"schema":"whyslow/incident/1"}',
   '{"schema":"whyslow/incident/1","ranks":[{}]}',
   JSON.stringify({ ...INCIDENT, ranks: [-1] }),
+  JSON.stringify({ ...INCIDENT, until_step: 1e300 }),
+  JSON.stringify({ ...INCIDENT, after_ms: -140 }),
   JSON.stringify({ ...INCIDENT, sentence: 'x'.repeat(5000) }),
   JSON.stringify({ ...INCIDENT, kind: 'toString' }),
 ])('a line that is no incident is left out: %.60s', (line) => expect(incidentIn(line)).toBeNull());

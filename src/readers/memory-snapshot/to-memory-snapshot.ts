@@ -72,8 +72,9 @@ function eventsIn(
   let rows = 0;
   for (const value of all) {
     const event = asObject(value);
-    const kind = event && Object.hasOwn(ACTIONS, `${event.action}`) ? ACTIONS[`${event.action}`] : undefined;
-    if (!event || typeof event.action !== 'string') snapshot.wrong();
+    const name = typeof event?.action === 'string' ? event.action : null;
+    const kind = name !== null && Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
+    if (name === null) snapshot.wrong();
     if (!event || kind === undefined) continue;
     const bytes = positive(event.size);
     if (Number.isNaN(bytes)) {
