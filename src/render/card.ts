@@ -3,7 +3,7 @@ import type { TimeClass } from '../facts/time-class.js';
 import type { Report } from '../report/report.js';
 import type { Finding } from '../rules/kit/finding.js';
 import { escaped } from './html.js';
-import { gain, type StepPart, stepParts, stepSource } from './step-time.js';
+import { gain, type StepPart, stepLabel, stepParts, stepSource } from './step-time.js';
 
 /** The page's colors (web/app/theme.css); a test compares them. Notebooks may drop style sheets, so they are written inline. */
 export const CARD_COLORS: Readonly<Record<TimeClass, string>> = {
@@ -72,7 +72,7 @@ function stepBar({ step, time }: Report): string[] {
     '<div style="display:flex;height:1.4em;margin:.5em 0 .2em;border-radius:3px;overflow:hidden">',
     ...bar,
     '</div>',
-    `<div>step ${formatTime(whole)} = ${legend.join('')}</div>`,
+    `<div>${stepLabel(step)} ${formatTime(whole)} = ${legend.join('')}</div>`,
   ];
 }
 

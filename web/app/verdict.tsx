@@ -68,7 +68,7 @@ function Basis({ page: { report } }: { page: PageData }) {
   const { verdict, health, step } = report;
   const facts = [
     rankCount(report) > 0 ? formatCount(rankCount(report), 'rank') : '',
-    step.count > 0 ? formatCount(step.count, 'step') : '',
+    step.count > 0 && !step.whole_window ? formatCount(step.count, 'step') : '',
   ].filter(Boolean);
   return (
     <p class="basis">
